@@ -136,7 +136,7 @@ build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service
 .PHONY: test-windows
 test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine (RACE=1: with the race detector), and the agent among clients
 	GORACE=atexit_sleep_ms=0 GO=$(GO) tools/windows/test.sh $(if $(RACE),-race) -p 2 -timeout 10m $(PACKAGES)
-	$(GO) test ./tools/windows/endtoend -count 1 -programs $(CURDIR)/$(BIN)/windows/amd64
+	$(GO) test ./tools/windows/endtoend -count 1 -timeout 20m -programs $(CURDIR)/$(BIN)/windows/amd64
 
 .PHONY: bench-windows
 bench-windows: deps-windows build-windows ## measure the agent for Windows under Wine, and write bench/RESULTS-windows.md
@@ -145,14 +145,13 @@ bench-windows: deps-windows build-windows ## measure the agent for Windows under
 # What a package is made of must be the same wherever and whenever it is built: the times of all files are that of the commit.
 PACKAGES_AT  := $(BIN)/packages
 BRAND        ?= installer/brand.yaml
-EPOCH        = $(shell git log -1 --format=%ct)
-# Package managers want numbers with dots: those of the last tag and the commits since then.
-PACKAGE_VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --long 2>/dev/null | sed -nE 's/^v([0-9.]+)-([0-9]+)-g.*/\1.\2/p' | \
-  grep . || echo 0.0.$$(git rev-list --count HEAD))
+EPOCH        = $(shell git log -1 --format=%ct 2>/dev/null)
+COMMIT       = $(shell git rev-parse HEAD 2>/dev/null)
+PACKAGE_VERSION ?= $(shell sh installer/version.sh)
 
 .PHONY: deps-packages
 deps-packages: ## install by apt what packages and their tests need
-	@sh tools/deps.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
+	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev xz:xz-utils aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
 	  lintian:lintian rpm:rpm rpmlint:rpmlint pacman:pacman-package-manager zstd:zstd cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
 	  shellcheck:shellcheck x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 wixl:wixl msibuild:msitools openssl:openssl
 
@@ -160,7 +159,7 @@ deps-packages: ## install by apt what packages and their tests need
 define build-linux
 	GOARCH=$(1) CC=$(2) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone ./cmd/agent
 	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/sidetone-tray ./cmd/tray
-	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(PACKAGES_AT)/linux-$(1)/fakeserver ./fakeserver/cmd/fakeserver
+	GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -o $(PACKAGES_AT)/linux-$(1)/fakeserver ./fakeserver/cmd/fakeserver
 
 endef
 
@@ -174,9 +173,16 @@ define build-tools
 
 endef
 
+# What a source archive without a repository cannot say is asked for before anything is installed or built.
+.PHONY: known-sources
+known-sources:
+	@test -n '$(PACKAGE_VERSION)' # or it was just said why not
+	@test -n '$(COMMIT)' && test -n '$(EPOCH)' || { echo 'commit and time of the sources are not known: this is no git repository with a commit;' \
+	  'say them, as in: make packages COMMIT=1f0c… EPOCH=1795402247 (seconds since 1970)' >&2; exit 1; }
+
 .PHONY: packages
-packages: deps-packages ## packages of a vendor's agent below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a command that signs (docs/packaging.md)
-	$(GO) run ./installer -brand $(BRAND) -check
+packages: known-sources deps-packages ## packages of a vendor's agent below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a command that signs (docs/packaging.md)
+	$(GO) run ./installer -brand '$(BRAND)' -check -version '$(PACKAGE_VERSION)' -epoch '$(EPOCH)'
 	rm -rf $(PACKAGES_AT)
 	$(call build-linux,amd64,gcc)
 	$(call build-linux,arm64,aarch64-linux-gnu-gcc)
@@ -184,8 +190,8 @@ packages: deps-packages ## packages of a vendor's agent below bin/packages/dist:
 	$(call windows-programs,amd64,$(PACKAGES_AT)/windows-amd64)
 	$(call windows-programs,arm64,$(PACKAGES_AT)/windows-arm64)
 	$(call build-tools)
-	$(GO) run ./installer -brand $(BRAND) -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/dist -sign '$(SIGN)' \
-	  -version $(PACKAGE_VERSION) -build $(VERSION) -commit $$(git rev-parse HEAD) -epoch $(EPOCH)
+	$(GO) run ./installer -brand '$(BRAND)' -programs $(PACKAGES_AT) -out $(PACKAGES_AT)/dist -sign '$(SIGN)' \
+	  -version '$(PACKAGE_VERSION)' -build '$(VERSION)' -commit '$(COMMIT)' -epoch '$(EPOCH)'
 
 .PHONY: packages-vm
 packages-vm: PACKAGES_AT := $(BIN)/packages-vm

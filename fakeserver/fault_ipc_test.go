@@ -207,6 +207,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 }
 
 func TestIPCFaults(t *testing.T) {
+	t.Parallel()
 	for _, s := range faultSpecs {
 		if !s.meets(IPC) {
 			continue

@@ -37,6 +37,7 @@ var faultTests = map[FaultKind]func(*testing.T){
 // TestFaults shows the faults over HTTP and WebSocket. Some are shown together
 // with IPC, see [TestIPCFaults].
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, s := range faultSpecs {
 		if faultTests[s.kind] == nil && ipcFaultTests[s.kind] != nil {
 			continue

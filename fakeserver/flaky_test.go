@@ -10,6 +10,7 @@ import (
 )
 
 func TestDice(t *testing.T) {
+	t.Parallel()
 	const count = 20_000
 	for _, tc := range []struct {
 		transport Transport
@@ -64,6 +65,7 @@ func TestDiceStreams(t *testing.T) {
 }
 
 func TestFlakyPayloads(t *testing.T) {
+	t.Parallel()
 	const seed, count = 11, 80
 	srv, rng, faults, seq := launch(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newRNG(seed), 0, 0
 	for range count {
@@ -90,6 +92,7 @@ func TestFlakyPayloads(t *testing.T) {
 }
 
 func TestFlakyConnects(t *testing.T) {
+	t.Parallel()
 	const seed, count = 5, 60
 	srv, rng, faults := launchIPC(t, Options{Profile: Flaky, Bucket: -1, Seed: seed}), newRNG(seed), 0
 	for range count {

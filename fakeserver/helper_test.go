@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	goflag "flag"
 	"fmt"
 	"io"
 	"net"
@@ -20,7 +21,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
+func TestMain(m *testing.M) {
+	goflag.Parse()
+	_ = goflag.Set("test.parallel", "8") // tests wait for tokens, and for ports that somebody else has
+	goleak.VerifyTestMain(m, ipctest.Kept)
+}
 
 const (
 	clientID  = "123456789012345678"

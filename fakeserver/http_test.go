@@ -125,6 +125,7 @@ func TestHTTPWarnings(t *testing.T) {
 }
 
 func TestHTTPTooLarge(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{})
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", srv.Port()))
 	require.NoError(t, err)

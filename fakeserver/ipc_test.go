@@ -151,6 +151,7 @@ func TestIPCAfterClose(t *testing.T) {
 }
 
 func TestIPCLargestMessage(t *testing.T) {
+	t.Parallel()
 	srv := launchIPC(t, Options{})
 	p := greet(t, srv)
 	p.send(opFrame, msg("n")+strings.Repeat(" ", maxMessage-len(msg("n"))))

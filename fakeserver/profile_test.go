@@ -235,6 +235,7 @@ func TestDesktopQueue(t *testing.T) {
 }
 
 func TestDesktopRefill(t *testing.T) {
+	t.Parallel()
 	srv := launchIPC(t, Options{Profile: Desktop, Refill: 50 * time.Millisecond, Origins: []string{"https://acme.test"}})
 	answers := make(chan string)
 	const posts = 4
@@ -260,6 +261,7 @@ func TestDesktopRefill(t *testing.T) {
 
 // A WebSocket that is refused after a wait gets its code, though it is read from.
 func TestDesktopRefusedAfterWaiting(t *testing.T) {
+	t.Parallel()
 	srv := launchIPC(t, Options{Profile: Desktop, Bucket: 1, Refill: 200 * time.Millisecond})
 	mustPost(t, srv, msg("1"))
 	ws := dial(t, srv)
@@ -306,6 +308,7 @@ func TestArRPC(t *testing.T) {
 }
 
 func TestArRPCSilentOnWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{Profile: ArRPC})
 	_, err := post(t, srv, strings.Repeat(" ", maxMessage+1))
 	require.Error(t, err)

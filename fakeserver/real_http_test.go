@@ -162,6 +162,7 @@ func TestRealHTTPHeaders(t *testing.T) {
 
 // Bodies may come in chunks, in pieces, one after the other, and be large.
 func TestRealBodies(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{Profile: Desktop, Bucket: -1})
 	c := dialTCP(t, srv)
 	chunked := func(parts ...string) {
@@ -333,6 +334,7 @@ func TestRealAbandonedPostBurnsItsToken(t *testing.T) {
 
 // Who ended a request in line is told in both cases: its sender, which gave it up, or the client itself.
 func TestWhoEndedARequestInLine(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{Profile: Desktop, Bucket: 1, Refill: time.Hour})
 	for n := range 300 {
 		mustPost(t, srv, msg("1"))
@@ -354,6 +356,7 @@ func TestWhoEndedARequestInLine(t *testing.T) {
 // Of a large body the client has not read the end when its sender goes away, so
 // it does not notice.
 func TestRealAbandonedLargePostIsApplied(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{Profile: Desktop, Refill: time.Second})
 	mustPost(t, srv, msg("1"))
 	mustPost(t, srv, msg("2"))

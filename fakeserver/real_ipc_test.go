@@ -49,6 +49,7 @@ func TestRealHandshake(t *testing.T) {
 }
 
 func TestRealFrames(t *testing.T) {
+	t.Parallel()
 	header := func(op opcode, size uint32) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(op)), size)
 	}
@@ -183,6 +184,7 @@ func TestRealCapacity(t *testing.T) {
 
 // Commands are obeyed in order, and also when the connection ends right after them.
 func TestRealPipelinedCommands(t *testing.T) {
+	t.Parallel()
 	srv := launchIPC(t, Options{Profile: Desktop})
 	p := greet(t, srv)
 	var all []byte

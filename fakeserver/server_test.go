@@ -20,6 +20,7 @@ import (
 )
 
 func TestStartTakesTheFirstFreePort(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -93,6 +94,7 @@ func TestRestartResetsHardwareMute(t *testing.T) {
 }
 
 func TestRestartOnAnotherPort(t *testing.T) {
+	t.Parallel()
 	srv := launch(t, Options{})
 	port := srv.Port()
 	connect(t, srv)
@@ -269,6 +271,7 @@ func TestLogger(t *testing.T) {
 
 // Everything at once: what matters is that nothing races, hangs or leaks.
 func TestTurmoil(t *testing.T) {
+	t.Parallel()
 	for _, profile := range []Profile{Documented, Desktop, ArRPC, Blackhole, Flaky} {
 		t.Run(string(profile), func(t *testing.T) { turmoil(t, profile) })
 	}

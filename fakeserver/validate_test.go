@@ -212,6 +212,7 @@ func control(r rune) rune {
 }
 
 func TestHugeBodyOfAHugeNonce(t *testing.T) {
+	t.Parallel()
 	nonce, cmd := strings.Repeat("<", maxMessage), command
 	require.Greater(t, len(hugeBody(&cmd, &nonce)), hugeSize)
 	nonce = "n"

@@ -94,6 +94,7 @@ func TestWebSocketOrderOfAnswers(t *testing.T) {
 }
 
 func TestWebSocketBadFrames(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		kind int
 		data string

@@ -21,12 +21,13 @@ type Brand struct {
 	Vendor    Vendor                    `yaml:"vendor" json:"vendor" jsonschema_description:"Who ships the agent."`
 	Product   Product                   `yaml:"product" json:"product" jsonschema_description:"What the agent is called."`
 	Catalogue []string                  `yaml:"catalogue" json:"catalogue" jsonschema:"minItems=1" jsonschema_description:"Catalogues, and folders of them, relative to this file. All are of this vendor."`
-	Languages []string                  `yaml:"languages,omitempty" json:"languages,omitempty" jsonschema_description:"Languages that users may have, as BCP 47 tags. Left out: all that ship. English is always one."`
+	Languages []string                  `yaml:"languages,omitempty" json:"languages,omitempty" jsonschema_description:"Languages that users may have, as BCP 47 tags, the first for users whose desktop speaks none of them. Left out: all that ship, and English first. English is always one."`
 	Texts     map[string]texts.Messages `yaml:"texts,omitempty" json:"texts,omitempty" jsonschema_description:"Messages in other words, by language and key."`
 	Defaults  *config.Config            `yaml:"defaults,omitempty" json:"defaults,omitempty" jsonschema_description:"Settings where neither user nor administrator says anything."`
 	Policy    *config.Config            `yaml:"policy,omitempty" json:"policy,omitempty" jsonschema_description:"Settings that no user can change. An administrator can."`
 
-	folder   string               // of the file
+	path     string               // of the file
+	folder   string               // in which that is
 	doc      *strictyaml.Document // for positions
 	settings struct {             // as they are written
 		Texts    yaml.MapSlice `yaml:"texts"`
@@ -65,7 +66,7 @@ func LoadBrand(path string) (*Brand, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Brand{folder: filepath.Dir(path), Defaults: config.Default(), Policy: config.Default()}
+	b := &Brand{path: path, folder: filepath.Dir(path), Defaults: config.Default(), Policy: config.Default()}
 	b.doc, b.problems = strictyaml.Decode(path, data, b)
 	if len(b.problems) == 0 {
 		if err := yaml.Unmarshal(data, &b.settings); err != nil {

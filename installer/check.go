@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"net/mail"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
@@ -18,10 +20,12 @@ import (
 	"sidetone/internal/texts"
 )
 
-// makeGUID is what to do where there is none yet; exampleGUID is that of the example.
+// makeGUID is what to do where there is none yet. The others are those of the example.
 const (
-	makeGUID    = "make one with: tr a-f A-F </proc/sys/kernel/random/uuid"
-	exampleGUID = "6B2F6C0E-5D0B-4B0E-9C55-3B7B8C1C2A10"
+	makeGUID        = "make one with: tr a-f A-F </proc/sys/kernel/random/uuid"
+	exampleGUID     = "6B2F6C0E-5D0B-4B0E-9C55-3B7B8C1C2A10"
+	exampleClientID = "123456789012345678"
+	exampleProgram  = "acme-agent"
 )
 
 var (
@@ -30,8 +34,14 @@ var (
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
 )
 
+// endings are what the names of the other programs of a product end in, after that of its agent.
+var endings = []string{"tray", "service", "setup"}
+
 // maxProgram keeps the names of units, packages and files short.
 const maxProgram = 32
+
+// maxName is as long as Windows Installer takes it, in characters.
+const maxName = 64
 
 // schemaVersion is that of brand.yaml.
 const schemaVersion = 1
@@ -54,6 +64,7 @@ func (b *Brand) check() {
 	b.checkTexts()
 	b.checkSettings("defaults", b.Defaults)
 	b.checkSettings("policy", b.Policy)
+	b.problems = append(b.problems, config.Unsaid(b.doc, "$.policy")...)
 }
 
 func (b *Brand) checkVendor() {
@@ -63,6 +74,10 @@ func (b *Brand) checkVendor() {
 	}
 	if !brand.ValidClientID(v.ClientID) {
 		b.add("$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
+	}
+	if v.ClientID == exampleClientID && b.Product.Program != exampleProgram {
+		b.add("$.vendor.client_id", "that of the example: of two vendors with one id the client keeps one list",
+			"that of your application, here and in your catalogues")
 	}
 	if a, err := mail.ParseAddress(v.Contact); err != nil || a.Name == "" {
 		b.add("$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
@@ -81,10 +96,15 @@ func (b *Brand) checkProduct() {
 		b.add("$.product.program", "the name is taken by a program without a brand", "such as "+b.Vendor.ID+"-agent")
 	case !programShape.MatchString(p.Program):
 		b.add("$.product.program", "not words of lower-case letters and digits with dashes between them, a letter first", "such as acme-agent")
+	case slices.Contains(endings, p.Program[strings.LastIndexByte(p.Program, '-')+1:]):
+		b.add("$.product.program", "another program's tray, service or set-up would be called so", "another last word")
 	case len(p.Program) > maxProgram:
 		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
 	}
 	b.checkLine("$.product.name", p.Name)
+	if utf8.RuneCountInString(p.Name) > maxName {
+		b.add("$.product.name", fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
+	}
 	b.checkLine("$.product.summary", p.Summary)
 	if strings.HasSuffix(p.Summary, ".") {
 		b.add("$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
@@ -95,12 +115,10 @@ func (b *Brand) checkProduct() {
 	if !guidShape.MatchString(p.UpgradeGUID) {
 		b.add("$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
 	}
-	if p.UpgradeGUID == exampleGUID && p.Program != "acme-agent" {
+	if p.UpgradeGUID == exampleGUID && p.Program != exampleProgram {
 		b.add("$.product.upgrade_guid", "that of the example, whose package would be removed for yours", makeGUID)
 	}
-	if err := checkSVG(filepath.Join(b.folder, p.Icon)); err != nil {
-		b.add("$.product.icon", err.Error(), "a square SVG, relative to this file")
-	}
+	b.checkIcon(filepath.Join(b.folder, p.Icon))
 }
 
 // checkLine wants one line of text, which goes into files of many formats. Windows Installer takes brackets for names of properties.
@@ -133,16 +151,22 @@ func (b *Brand) checkURL(path, text string, schemes ...string) {
 	}
 }
 
-// checkSVG looks whether a file is a picture of that format, of which an icon for Windows can be drawn.
-func checkSVG(path string) error {
-	_, err := drawSVG(path, iconSizes[0])
+// checkIcon looks whether a file is a picture of which an icon for Windows can be drawn.
+func (b *Brand) checkIcon(path string) {
+	problems, err := checkSVG(path)
+	if b.problems = append(b.problems, problems...); len(problems) > 0 {
+		return
+	}
+	if err == nil {
+		_, err = drawSVG(path, iconSizes[0])
+	}
+	message := "cannot be drawn"
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		return fmt.Errorf("cannot be read: %w", at.Err)
+		message, err = "cannot be read", at.Err
 	}
 	if err != nil {
-		return fmt.Errorf("cannot be drawn: %w", err)
+		b.add("$.product.icon", message+": "+err.Error(), "a square SVG, relative to this file")
 	}
-	return nil
 }
 
 // checkCatalogues reads them as the agent would, all together.
@@ -156,6 +180,10 @@ func (b *Brand) checkCatalogues() {
 		}
 		for _, file := range files {
 			base := filepath.Base(file)
+			if sameFile(file, b.path) {
+				b.add(at, base+" is this file, and no catalogue", "catalogues by their names, or a folder in which there is nothing else")
+				continue
+			}
 			if strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)) {
 				b.add(at, base+" would not be read in a folder of catalogues", "a name that ends in .yaml, .yml or .json, without a dot first")
 				continue
@@ -189,6 +217,16 @@ func (b *Brand) checkCatalogues() {
 	} else if v.ClientID != b.Vendor.ClientID {
 		b.add("$.vendor.client_id", "the catalogue has vendor.client_id "+v.ClientID, "both must be the same")
 	}
+}
+
+// sameFile reports whether two paths are of one file.
+func sameFile(one, other string) bool {
+	a, err := os.Stat(one)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(other)
+	return err == nil && os.SameFile(a, b)
 }
 
 func (b *Brand) checkTexts() {

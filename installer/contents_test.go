@@ -7,7 +7,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -58,15 +61,20 @@ func TestModulesOfThisProgram(t *testing.T) {
 	require.Contains(t, modules[len(modules)-1].Licences, "BSD-3-Clause")
 
 	tree := Tree{{Path: "/usr/bin/x", Data: []byte("x")}, {Path: "/usr/bin/y", Target: "x"}}
-	text, err := sbom("acme-agent", release, tree, modules)
+	text, err := sbom("acme-agent.deb", "acme-agent", "Acme", release, tree, modules)
 	require.NoError(t, err)
-	again, err := sbom("acme-agent", release, tree, modules)
+	again, err := sbom("acme-agent.deb", "acme-agent", "Acme", release, tree, modules)
 	require.NoError(t, err)
 	require.Equal(t, text, again)
 	var bom cdx.BOM
 	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(text), cdx.BOMFileFormatJSON).Decode(&bom))
 	require.Len(t, *bom.Components, len(modules)+1)
 	require.Regexp(t, `^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, bom.SerialNumber)
+	require.Equal(t, "Acme", bom.Metadata.Component.Supplier.Name)
+	require.Equal(t, "pkg:generic/acme-agent@1.2.3", bom.Metadata.Component.PackageURL)
+	other, err := sbom("acme-agent.rpm", "acme-agent", "Acme", release, tree, modules)
+	require.NoError(t, err)
+	require.NotContains(t, string(other), bom.SerialNumber, "each is of one package")
 	var header map[string]any
 	require.NoError(t, json.Unmarshal(text, &header))
 	require.Equal(t, "CycloneDX", header["bomFormat"])
@@ -110,4 +118,97 @@ func TestTemplates(t *testing.T) {
 		names = append(names, f.Name)
 	}
 	require.Equal(t, []string{"acme-agent.admx", "de-DE/acme-agent.adml", "en-US/acme-agent.adml"}, names)
+}
+
+// TestProvenance names what is the vendor's own: packages of two catalogues are not of one build.
+func TestProvenance(t *testing.T) {
+	path := changed(t, "[../examples/acme.yaml]", "[acme.yaml]")
+	folder := filepath.Dir(path)
+	said := func(more string) (names []string, text string) {
+		cat, err := os.ReadFile("../examples/acme.yaml")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "acme.yaml"), append(cat, more...), 0o600))
+		b, err := LoadBrand(path)
+		require.NoError(t, err)
+		o := options{release: release, out: t.TempDir()}
+		require.NoError(t, o.finish(t.Context(), b))
+		data, err := os.ReadFile(filepath.Join(o.out, "provenance.json"))
+		require.NoError(t, err)
+		var s statement
+		require.NoError(t, json.Unmarshal(data, &s))
+		for _, r := range s.Predicate.BuildDefinition.Resolved {
+			names = append(names, r.Name+r.URI)
+		}
+		return names, string(data)
+	}
+	names, one := said("")
+	require.Equal(t, []string{"brand.yaml", "icon.svg", "acme.yaml"}, names[len(names)-3:])
+	require.Contains(t, names, "pkg:golang/github.com/goreleaser/nfpm/v2@v2.45.2#cmd/nfpm")
+	require.NotContains(t, one, folder, "no path of this machine")
+	_, again := said("")
+	require.Equal(t, one, again)
+	_, other := said("# new\n")
+	require.NotEqual(t, one, other)
+}
+
+// TestReadme of an archive speaks of what is in it, and of whom to ask.
+func TestReadme(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	with, without := string(b.portableReadme(release, true)), string(b.portableReadme(release, false))
+	for _, text := range []string{with, without} {
+		require.NotContains(t, text, "%!")
+		require.Contains(t, text, "Vulnerabilities: "+b.Vendor.Security+"\n")
+		require.NotContains(t, text, "\n\n\n")
+	}
+	require.Contains(t, with, "cp 70-acme-agent-hid.rules")
+	require.Contains(t, with, "this folder and the rule.")
+	require.NotContains(t, without, "rule")
+}
+
+// TestReadmeOfUpdate: its commands, in a shell that goes on after an error, lose nothing where the new archive is missing or cut off.
+func TestReadmeOfUpdate(t *testing.T) {
+	b, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile(`(?m)(?:^    .*\n)+`).FindAllString(string(b.portableReadme(release, false)), -1)
+	update := blocks[len(blocks)-1]
+	folder := t.TempDir()
+	here := filepath.Join(folder, "here")
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755))
+	}
+	follow := func(archive string) error {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(update, "NEW.tar.gz", archive))
+		cmd.Dir = here
+		return cmd.Run()
+	}
+	old := []string{"here/acme-agent.brand.yaml", "here/catalogue/gone.yaml"}
+	for _, name := range old {
+		write(name, "old")
+	}
+	write("new/acme-agent", "#!/bin/sh\necho \"$1\" >said\n")
+	write("new/acme-agent.policy.yaml", strings.Repeat("new\n", 1000))
+	whole := filepath.Join(folder, "whole.tar.gz")
+	require.NoError(t, exec.CommandContext(t.Context(), "tar", "-czf", whole, "-C", folder, "new").Run())
+	archive, err := os.ReadFile(whole)
+	require.NoError(t, err)
+	write("half.tar.gz", string(archive[:len(archive)-20]))
+
+	for _, wrong := range []string{"missing.tar.gz", "half.tar.gz"} {
+		require.Error(t, follow(filepath.Join(folder, wrong)), wrong)
+		for _, name := range old {
+			require.FileExists(t, filepath.Join(folder, name), wrong)
+		}
+	}
+	for range 2 { // once more after an interruption, too
+		require.NoError(t, follow(whole))
+		for _, name := range old {
+			require.NoFileExists(t, filepath.Join(folder, name))
+		}
+		require.FileExists(t, filepath.Join(here, "acme-agent.policy.yaml"))
+		said, err := os.ReadFile(filepath.Join(here, "said"))
+		require.NoError(t, err)
+		require.Equal(t, "upgrade\n", string(said))
+	}
 }

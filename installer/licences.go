@@ -22,9 +22,10 @@ import (
 // shippable are the licences, by their SPDX ids, under which a vendor may ship code in a package of its own when it ships their texts, too.
 var shippable = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "MIT-0", "Unlicense", "Zlib"}
 
-// Module is code of others in a program, or Go's own library.
+// Module is code of others in a program: a module of Go, Go's own library, or what there is in C.
 type Module struct {
 	Path, Version, Sum string
+	URL                string   // by which databases of vulnerabilities know it (purl); of a Go module it follows from the path
 	Licences           []string // SPDX ids
 	Text               string   // of the licences, and of what must be said beside them
 }
@@ -38,7 +39,12 @@ const covered = 75
 // modulesOf are the modules that were linked into programs, in the order of their paths. A licence that a vendor cannot ship, or none that
 // is known, is an error.
 func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
+	folders, err := moduleFolders(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var linked []*debug.Module
+	var inC []Module
 	var goVersion string
 	for _, p := range programs {
 		info, err := buildinfo.Read(bytes.NewReader(p))
@@ -54,10 +60,15 @@ func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 				linked = append(linked, m)
 			}
 		}
-	}
-	folders, err := moduleFolders(ctx)
-	if err != nil {
-		return nil, err
+		more, err := codeInC(ctx, info, folders)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range more {
+			if !slices.ContainsFunc(inC, func(o Module) bool { return o.Path == m.Path }) {
+				inC = append(inC, m)
+			}
+		}
 	}
 	list := []Module{{Path: "std", Version: goVersion}}
 	for _, m := range linked {
@@ -70,7 +81,7 @@ func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 			wrong = append(wrong, err)
 		}
 	}
-	return list, errors.Join(wrong...)
+	return append(list, inC...), errors.Join(wrong...)
 }
 
 // moduleFolders are where the sources of all modules are, and those of Go as std.
@@ -108,16 +119,31 @@ func (m *Module) readLicences(folder string) error {
 		if err != nil {
 			return err
 		}
-		m.Text += strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")) + "\n\n"
-		if strings.EqualFold(e.Name(), "PATENTS") {
-			continue // a further grant beside the licence
+		if strings.EqualFold(e.Name(), "PATENTS") { // a further grant beside the licence
+			m.addText(text)
+			continue
 		}
-		if known := licensecheck.Scan(text); known.Percent >= covered {
-			for _, match := range known.Match {
-				m.Licences = append(m.Licences, match.ID)
-			}
+		m.addLicence(text)
+	}
+	return m.checkLicences()
+}
+
+func (m *Module) addText(text []byte) {
+	m.Text += strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")) + "\n\n"
+}
+
+// addLicence takes a text, and which licence it is.
+func (m *Module) addLicence(text []byte) {
+	m.addText(text)
+	if known := licensecheck.Scan(text); known.Percent >= covered {
+		for _, match := range known.Match {
+			m.Licences = append(m.Licences, match.ID)
 		}
 	}
+}
+
+// checkLicences wants some that are known, and that a vendor may ship.
+func (m *Module) checkLicences() error {
 	slices.Sort(m.Licences)
 	m.Licences = slices.Compact(m.Licences)
 	if len(m.Licences) == 0 {

@@ -90,8 +90,8 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
 	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
 	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
-	if rules := b.udevRules(); rules != "" {
-		t.add("/usr/lib/udev/rules.d/70-"+name+".rules", []byte(rules))
+	if rules := b.whole.UdevRules(); rules != "" {
+		t.add("/usr/lib/udev/rules.d/70-"+name+"-hid.rules", []byte(rules))
 	}
 	icon, err := os.ReadFile(filepath.Join(b.folder, b.Product.Icon))
 	if err != nil {
@@ -120,11 +120,6 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 		}
 	}
 	return t, nil
-}
-
-// udevRules are those of the catalogues, in the product's name; "": no device needs one.
-func (b *Brand) udevRules() string {
-	return strings.ReplaceAll(b.whole.UdevRules(), "so that sidetone needs", "so that "+b.Product.Program+" needs")
 }
 
 func (b *Brand) unit() []byte {

@@ -109,3 +109,28 @@ func TestScriptsAreShell(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryoneAtOnce: of many users one after the other, each may take the whole time, while the package manager keeps its lock. Here each
+// ends only once all have begun.
+func TestEveryoneAtOnce(t *testing.T) {
+	const script = `
+as_user() {
+	echo "$1 $2 $4" >>said
+	tries=300
+	until [ "$(wc -l <said)" -eq 8 ]; do
+		[ $tries -gt 0 ] || exit 1
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	[ "$2" != 1003 ]
+}
+everyone "1001 1002 1003 1004 1005 1006 1007 1008" 30 program upgrade`
+	cmd := exec.Command("sh", "-ec", sessions+script)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, "1003\n", string(out), "for whom it failed")
+	said, err := os.ReadFile(filepath.Join(cmd.Dir, "said"))
+	require.NoError(t, err)
+	require.Len(t, strings.Fields(string(said)), 3*8)
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -45,6 +46,9 @@ func main() {
 			return err
 		}
 		b, err := LoadBrand(o.brand)
+		if err == nil && *check && o.release.Version != "" {
+			_, err = o.release.installerVersion()
+		}
 		if err != nil || *check {
 			return err
 		}
@@ -79,6 +83,16 @@ var architectures = []string{"amd64", "arm64"}
 
 // run makes everything, or leaves nothing: what is there was made and signed to the end.
 func (o options) run(ctx context.Context, b *Brand) (err error) {
+	if _, err := o.release.installerVersion(); err != nil {
+		return err
+	}
+	names, err := o.results()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("-out %s: %w", o.out, err)
+	}
+	if len(names) > 0 && !madeHere(names) {
+		return fmt.Errorf("-out %s: the folder has files that were not made here, and would be made anew: name another one", o.out)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(o.out))
@@ -120,11 +134,13 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 				return err
 			}
 		}
+		if o.format == "" || o.format == "tar.gz" {
+			if err := o.portable(b, arch, p, own, modules); err != nil {
+				return err
+			}
+		}
 		if o.format != "" {
 			continue
-		}
-		if err := o.portable(b, arch, p, own, modules); err != nil {
-			return err
 		}
 		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
 			return err
@@ -199,10 +215,11 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 		return err
 	}
 	tree.add("licences.txt", licenceTexts(own, modules))
-	if rules := b.udevRules(); rules != "" {
-		tree.add("70-"+b.Product.Program+".rules", []byte(rules))
+	rules := b.whole.UdevRules()
+	if rules != "" {
+		tree.add("70-"+b.Product.Program+"-hid.rules", []byte(rules))
 	}
-	tree.add("README", fmt.Appendf(nil, portableReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support))
+	tree.add("README", b.portableReadme(o.release, rules != ""))
 	folder := fmt.Sprintf("%s-%s-linux-%s", b.Product.Program, o.release.Version, arch)
 	archive, err := tarball(tree, folder, o.release)
 	if err != nil {
@@ -211,25 +228,43 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 	if err := o.place(folder+".tar.gz", archive); err != nil {
 		return err
 	}
-	return o.placeSBOM(folder+".tar.gz", b.Product.Program, tree, modules)
+	return o.placeSBOM(folder+".tar.gz", b.Product.Program, b.Vendor.Publisher, tree, modules)
 }
 
-const portableReadme = `%s %s
+// portableReadme says how the archive is used; rules: there are some for udev in it.
+func (b *Brand) portableReadme(r Release, rules bool) []byte {
+	aboutRules, andRules := "", ""
+	if rules {
+		aboutRules, andRules = fmt.Sprintf(readmeOfRules, b.Product.Program), " and the rule"
+	}
+	v := b.Vendor
+	return fmt.Appendf(nil, readme, b.Product.Name, r.Version, b.Product.Program, v.Support, v.Security, aboutRules, andRules)
+}
+
+const readmeOfRules = `
+Headsets whose mute is read over HID need the udev rule, as root:
+
+    cp 70-%[1]s-hid.rules /etc/udev/rules.d/ && udevadm control --reload && udevadm trigger --subsystem-match=hidraw
+`
+
+const readme = `%s %s
 
 Put this folder where it may stay, and run in it, as yourself and without sudo:
 
     ./%[3]s service install
     ./%[3]s service start
+%[6]s
+An update, in this folder, while the agent runs; if it was interrupted, do it again:
 
-Headsets whose mute is read over HID need the udev rule, as root:
+    tar -tzf NEW.tar.gz >/dev/null && rm -rf catalogue &&
+    find . -maxdepth 1 -name '*.yaml' -delete &&
+    tar -xzf NEW.tar.gz --strip-components=1 && ./%[3]s upgrade
 
-    cp 70-%[3]s.rules /etc/udev/rules.d/ && udevadm control --reload && udevadm trigger --subsystem-match=hidraw
-
-An update: remove the folder catalogue and the files that end in .yaml here, put the new files over the old ones, and run
-./%[3]s upgrade. If that was interrupted, do it again.
-To remove it: ./%[3]s stop --empty; ./%[3]s service uninstall; remove this folder and the rule.
+It is tar that does it, since a program that runs can be replaced and not written over, which is what cp would do.
+To remove it: ./%[3]s stop --empty; ./%[3]s service uninstall; remove this folder%[7]s.
 
 Help: %[4]s
+Vulnerabilities: %[5]s
 `
 
 // write writes a package and what belongs beside it.
@@ -238,15 +273,15 @@ func (o options) write(ctx context.Context, p Package, modules []Module) error {
 	if err != nil {
 		return err
 	}
-	return o.placeSBOM(name, p.Name, p.Tree, modules)
+	return o.placeSBOM(name, p.Name, p.Publisher, p.Tree, modules)
 }
 
-func (o options) placeSBOM(name, program string, tree Tree, modules []Module) error {
+func (o options) placeSBOM(name, program, publisher string, tree Tree, modules []Module) error {
 	tree, err := tree.sorted()
 	if err != nil {
 		return err
 	}
-	text, err := sbom(program, o.release, tree, modules)
+	text, err := sbom(name, program, publisher, o.release, tree, modules)
 	if err != nil {
 		return err
 	}
@@ -284,7 +319,13 @@ func (o options) finish(ctx context.Context, b *Brand) error {
 		fmt.Fprintf(&sums, "%s  %s\n", checksum(data), name)
 		subjects = append(subjects, subject{Name: name, Digest: map[string]string{"sha256": checksum(data)}})
 	}
-	text, err := json.MarshalIndent(o.release.provenance(subjects), "", "  ")
+	inputs, err := b.inputs()
+	if err != nil {
+		return err
+	}
+	made := o.release.provenance(ctx, subjects)
+	made.Predicate.BuildDefinition.Resolved = append(made.Predicate.BuildDefinition.Resolved, inputs...)
+	text, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -311,6 +352,11 @@ func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 		return fmt.Errorf("sign %s by %q: %w", filepath.Base(path), o.sign, err)
 	}
 	return nil
+}
+
+// madeHere reports whether a folder's files are those of a run that came to its end. Checksums alone are in many a folder of downloads.
+func madeHere(names []string) bool {
+	return slices.Contains(names, "SHA256SUMS") && slices.Contains(names, "provenance.json")
 }
 
 // results are the files that were made so far, in the order of their names.

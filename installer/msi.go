@@ -41,7 +41,7 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setu
 		if err := d.write(ctx, filepath.Join(o.out, name), tree, keys, cab, icon); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := o.placeSBOM(name, b.Product.Program, append(slices.Clone(tree), setup), modules); err != nil {
+		if err := o.placeSBOM(name, b.Product.Program, b.Vendor.Publisher, append(slices.Clone(tree), setup), modules); err != nil {
 			return err
 		}
 	}
@@ -160,20 +160,6 @@ func guidOf(text string) string {
 // productCode is that of one release, architecture and language.
 func (d *database) productCode() string {
 	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
-}
-
-// installerVersion is as much of the version as Windows Installer compares: three numbers.
-func (d *database) installerVersion() (string, error) {
-	numbers := strings.Split(d.release.Version, ".")
-	for i, limit := range []int{255, 255, 65535} {
-		if i == len(numbers) {
-			numbers = append(numbers, "0")
-		}
-		if n, err := strconv.Atoi(numbers[i]); err != nil || n > limit {
-			return "", fmt.Errorf("version %s: Windows Installer takes numbers up to 255.255.65535", d.release.Version)
-		}
-	}
-	return strings.Join(numbers[:3], "."), nil
 }
 
 func (d *database) summary(code string) {

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/installer/signtest"
-	"sidetone/internal/service"
 	"sidetone/internal/texts"
 )
 
@@ -90,9 +89,7 @@ func TestInstallerDatabase(t *testing.T) {
 		components, files, rows := exported(t, path, "Component"), exported(t, path, "File"), exported(t, path, "Registry")
 		names := column(components, "Component")
 		require.Subset(t, append(column(files, "File"), column(rows, "Registry")...), column(components, "KeyPath"))
-		for _, table := range []string{
-			"File", "Registry", "FeatureComponents", "ServiceInstall", "ServiceControl", "RemoveFile", "MsiServiceConfig",
-		} {
+		for _, table := range []string{"File", "Registry", "FeatureComponents", "ServiceInstall", "ServiceControl", "RemoveFile"} {
 			require.Subset(t, names, column(exported(t, path, table), "Component_"), table)
 		}
 		for _, id := range column(components, "ComponentId") {
@@ -210,6 +207,7 @@ func TestWhatUsersMayAskForIsNotTheirs(t *testing.T) {
 	properties := rowsText(exported(t, path, "Property"))
 	require.Contains(t, properties, "SecureCustomProperties\tNEWERFOUND;OLDFOUND\n")
 	require.Contains(t, properties, "REBOOT\tReallySuppress\n")
+	require.Contains(t, properties, ". Vulnerabilities: "+b.Vendor.Security+"\n")
 	for _, action := range column(exported(t, path, "InstallUISequence"), "Action") {
 		require.NotRegexp(t, "AppSearch|Keep|Default|LaunchConditions", action, "only what the system finds itself counts")
 	}
@@ -279,7 +277,9 @@ func TestWhatIsUndone(t *testing.T) {
 	} {
 		require.Less(t, number(sequence, before, "Sequence"), number(sequence, after, "Sequence"), before)
 	}
-	require.Equal(t, of(sequence, "RemoveTask", "Condition"), of(sequence, "UndoRemoveTask", "Condition"))
+	require.Equal(t, `OLDSTART~="task" AND NOT UPGRADINGPRODUCTCODE`, of(sequence, "UndoRemoveTask", "Condition"),
+		"also where it is written anew, for which it is removed before")
+	require.Less(t, number(sequence, "UndoRemoveTask", "Sequence"), number(sequence, "AddTask", "Sequence"))
 	require.Equal(t, `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, of(sequence, "UndoAddTask", "Condition"),
 		"also at an upgrade that adds it")
 	require.Equal(t, `add-task "[InstallFolder]." acme-agent.exe acme-agentw.exe acme-agent-service.exe host run --vendor=acme`,
@@ -293,12 +293,12 @@ func TestServiceIsWhatItWas(t *testing.T) {
 	b, err := LoadBrand("brand.yaml")
 	require.NoError(t, err)
 	path := packageOf(t, database{brand: b, release: release, arch: "amd64", lang: "en"}, exampleTree())
-	config, sequence := exported(t, path, "MsiServiceConfig"), exported(t, path, "InstallExecuteSequence")
-	const installedOrRepaired, privileges = "5", "6"
-	require.Equal(t, []string{installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]")}, config[1][2:5])
 	require.Contains(t, rowsText(exported(t, path, "CustomAction")),
-		`set-recovery "[InstallFolder]." acme-agent.exe acme-agentw.exe acme-agent-service.exe`)
-	require.Regexp(t, `SetRecovery\tSTART~="service" AND NOT REMOVE="ALL"\t58\d\d\n`, rowsText(sequence), "before it is started")
+		`configure-service "[InstallFolder]." acme-agent.exe acme-agentw.exe acme-agent-service.exe`)
+	require.Equal(t, []string{"Acme Headset Agent (acme-agent)"}, column(exported(t, path, "ServiceInstall"), "DisplayName"),
+		"which no other service has")
+	require.Regexp(t, `ConfigureService\tSTART~="service" AND NOT REMOVE="ALL"\t58\d\d\n`,
+		rowsText(exported(t, path, "InstallExecuteSequence")), "before it is started")
 }
 
 // TestHashesOfFiles: by them Windows Installer sees that a file without a version is another one.
@@ -345,17 +345,6 @@ func TestPackageCode(t *testing.T) {
 			codes[code] = true
 			require.Contains(t, string(out), "Template: "+map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch])
 		}
-	}
-}
-
-func TestVersionsOfWindowsInstaller(t *testing.T) {
-	for version, want := range map[string]string{
-		"1.2.3": "1.2.3", "1.2": "1.2.0", "1.2.3.4": "1.2.3", "255.255.65535": "255.255.65535", "256.0.0": "", "1.0.65536": "", "1.x": "",
-	} {
-		d := database{release: Release{Version: version}}
-		got, err := d.installerVersion()
-		require.Equal(t, want, got, version)
-		require.Equal(t, want == "", err != nil, version)
 	}
 }
 

@@ -28,9 +28,7 @@ var schema = map[string]string{
 	"Media": "DiskId*:i2:1..32767 LastSequence:i2:0..32767 DiskPrompt:L64:Text Cabinet:S255:Cabinet VolumeLabel:S32:Text " +
 		"Source:S72:Property",
 	"MsiFileHash": "File_*:s72:Identifier>File Options:i2:0..32767 HashPart1:i4: HashPart2:i4: HashPart3:i4: HashPart4:i4:",
-	"MsiServiceConfig": "MsiServiceConfig*:s72:Identifier Name:s255:Formatted Event:i2:0..7 ConfigType:i4:-2147483647..2147483647 " +
-		"Argument:S0:Text Component_:s72:Identifier>Component",
-	"Property": "Property*:s72:Identifier Value:l0:Text",
+	"Property":    "Property*:s72:Identifier Value:l0:Text",
 	"Registry": "Registry*:s72:Identifier Root:i2:-1..3 Key:l255:RegPath Name:L255:Formatted Value:L0:Formatted " +
 		"Component_:s72:Identifier>Component",
 	"RegLocator": "Signature_*:s72:Identifier Root:i2:0..3 Key:s255:RegPath Name:S255:Formatted Type:I2:0..18",

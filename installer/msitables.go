@@ -11,19 +11,19 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/paths"
-	"sidetone/internal/service"
 )
 
 // fill makes the tables.
 func (d *database) fill(tree Tree, keys []string) error {
-	version, err := d.installerVersion()
+	version, err := d.release.installerVersion()
 	if err != nil {
 		return err
 	}
 	b, words := d.brand, installerWords[d.lang]
 	name, v := b.Product.Program, b.Vendor
 	d.add("Property",
-		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary), row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
+		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary+". Vulnerabilities: "+v.Security),
+		row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
 		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
 		row("MSIRESTARTMANAGERCONTROL", "Disable"),
@@ -38,7 +38,10 @@ func (d *database) fill(tree Tree, keys []string) error {
 	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
 	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", words.all),
 		row("Installed OR WINDOWSBUILD>="+windows1809, words.old),
-		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start))
+		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start),
+		// An agent would refuse it as a policy. What is there since an older version is not in the way of an upgrade.
+		row(`REMOVE~="ALL" OR NOT CATALOGUE OR CATALOGUE=OLDCATALOGUE OR CATALOGUE~="none" OR CATALOGUE><":\" OR CATALOGUE><":/" OR `+
+			`CATALOGUE<<"\\" OR CATALOGUE<<"~"`, words.catalogue))
 	d.add("Feature", row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
 	d.add("Icon", row(iconName, iconName))
 	d.add("Binary", row(setupName, setupName))
@@ -152,20 +155,19 @@ func (d *database) registration(name string) {
 	for value, text := range map[string]string{
 		"EventMessageFile": `#%%SystemRoot%\System32\EventCreate.exe`, "CustomSource": "#1", "TypesSupported": "#7",
 	} {
-		rows = append(rows, row("event."+value, localMachine, events, value, text, ofService))
+		rows = append(rows, row("event."+value, localMachine, events, value, text, "package")) // whatever starts the agents writes there
 	}
 	slices.SortFunc(rows, slices.Compare)
 	d.add("Registry", rows...)
 
 	const ownProcess, automatic, normal, vital = 0x10, 2, 1, 0x8000
-	d.add("ServiceInstall", row("service", name, d.brand.Product.Name, ownProcess, automatic, normal|vital, "", "", "", "",
+	// Windows wants this name, too, to be that of one service, and products of two vendors may be called the same.
+	shown := d.brand.Product.Name + " (" + name + ")"
+	d.add("ServiceInstall", row("service", name, shown, ownProcess, automatic, normal|vital, "", "", "", "",
 		name+` "[InstallFolder]`+name+`.exe" run`+vendor, ofService, d.brand.Product.Summary))
 	const start, stopToUninstall, deleteToUninstall = 1, 0x20, 0x80
 	d.add("ServiceControl",
 		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
-	const installedOrRepaired, privileges = 5, 6
-	d.add("MsiServiceConfig",
-		row("privileges", name, installedOrRepaired, privileges, strings.Join(service.Privileges, "[~]"), ofService))
 }
 
 // actions adds what is done, in its order.
@@ -191,6 +193,8 @@ func (d *database) actions() {
 	const rollback, commit = deferred | 0x100, deferred | 0x200
 	const program = 2 | asSystem // of the table Binary
 	const removed, changed = `REMOVE="ALL" AND NOT UPGRADINGPRODUCTCODE`, `(Installed OR OLDFOUND) AND NOT REMOVE="ALL"`
+	// That the old task is put back, where it goes or is written anew, is not for the removal of the old version in an upgrade.
+	const hadTask = `OLDSTART~="task" AND NOT UPGRADINGPRODUCTCODE`
 	const taskGoes = `OLDSTART~="task" AND (` + removed + ` OR NOT START~="task")`
 	d.add("CustomAction",
 		row("KeepStart", setProperty, "START", "[OLDSTART]", ""), row("KeepTray", setProperty, "TRAY", "[OLDTRAY]", ""),
@@ -205,8 +209,8 @@ func (d *database) actions() {
 		row("UndoAddTask", program|rollback|goOn, setupName, d.call("remove-task"), ""),
 		row("RemoveTask", program|deferred|goOn, setupName, d.call("remove-task"), ""),
 		row("UndoRemoveTask", program|rollback|goOn, setupName, d.addTask(), ""),
-		// There is a table for it, of which Microsoft says that it does not work.
-		row("SetRecovery", program|deferred|goOn, setupName, d.call("set-recovery"), ""))
+		// There are tables for it, of which Microsoft says that they do not work.
+		row("ConfigureService", program|deferred|goOn, setupName, d.call("configure-service"), ""))
 	before := [][]string{
 		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
 		row("CostFinalize", "", 1000), row("SetLocation", "", 1010),
@@ -219,12 +223,11 @@ func (d *database) actions() {
 		row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
 		row("MigrateFeatureStates", "", 1200), row("InstallValidate", "", 1400), row("InstallInitialize", "", 1500),
 		row("MakeWay", changed, 1510), row("EndAll", removed, 1520),
-		row("UndoRemoveTask", taskGoes, 1530), row("RemoveTask", taskGoes, 1540),
+		row("UndoRemoveTask", hadTask, 1530), row("RemoveTask", taskGoes, 1540),
 		row("ProcessComponents", "", 1600), row("UnpublishFeatures", "", 1800), row("StopServices", "VersionNT", 1900),
 		row("DeleteServices", "VersionNT", 2000), row("RemoveRegistryValues", "", 2600), row("RemoveFiles", "", 3500),
 		row("InstallFiles", "", 4000), row("WriteRegistryValues", "", 5000), row("InstallServices", "VersionNT", 5800),
-		row("MsiConfigureServices", `VersionMsi>="5.00"`, 5850), row("SetRecovery", `START~="service" AND NOT REMOVE="ALL"`, 5860),
-		row("StartServices", "VersionNT", 5900),
+		row("ConfigureService", `START~="service" AND NOT REMOVE="ALL"`, 5860), row("StartServices", "VersionNT", 5900),
 		row("UndoAddTask", `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, 5910),
 		row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920), row("InstallExecute", "", 5970),
 		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an

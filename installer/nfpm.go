@@ -15,6 +15,9 @@ import (
 // nfpm is the program that writes packages of Linux distributions, at the version that the tests know.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 
+// nfpmCommand is where in its module it is.
+const nfpmCommand = "/cmd/nfpm"
+
 // manifest is what nfpm reads, in the words of https://nfpm.goreleaser.com/configuration.
 type manifest struct {
 	Name          string            `json:"name"`

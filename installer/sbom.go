@@ -13,20 +13,25 @@ import (
 )
 
 // sbom lists what is in a package (CycloneDX): the modules of its programs, and its files. The same package has the same list at each time.
-func sbom(name string, r Release, tree Tree, modules []Module) ([]byte, error) {
+// file is the package's, publisher who ships it.
+func sbom(file, name, publisher string, r Release, tree Tree, modules []Module) ([]byte, error) {
 	bom := cdx.NewBOM()
 	root := cdx.Component{
 		BOMRef: name, Type: cdx.ComponentTypeApplication, Name: name, Version: r.Version,
+		PackageURL: "pkg:generic/" + name + "@" + r.Version, Supplier: &cdx.OrganizationalEntity{Name: publisher},
 		Licenses: &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 	}
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.Time.UTC().Format(time.RFC3339), Component: &root,
-		Properties: &[]cdx.Property{{Name: "build", Value: r.Build}, {Name: "commit", Value: r.Commit}},
+		Properties: &[]cdx.Property{{Name: "file", Value: file}, {Name: "build", Value: r.Build}, {Name: "commit", Value: r.Commit}},
 	}
 	var components []cdx.Component
 	var refs []string
 	for _, m := range modules {
-		c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: "pkg:golang/" + m.Path + "@" + m.Version}
+		c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: m.URL}
+		if m.URL == "" {
+			c.PackageURL = "pkg:golang/" + m.Path + "@" + m.Version
+		}
 		c.BOMRef = c.PackageURL
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(sum) > 0 {
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}} // of the module, as go.sum has it

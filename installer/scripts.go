@@ -14,19 +14,19 @@ var calls = map[string]map[string]string{
 	"deb": {
 		"postinstall": "case $1 in configure | abort-*) installed ;; esac", // a removal that was broken off has ended agents
 		"preremove":   "case $1 in remove) end ;; esac",
-		"postremove": "case $1 in\nremove) reload ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
+		"postremove": "case $1 in\nremove) removed ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
 			"\trmdir /etc/@NAME@ 2>/dev/null || true ;;\nesac",
 	},
 	"rpm": {
 		"posttrans":  "installed", // %post comes before the files are gone that only the version before had
 		"preremove":  "[ \"$1\" -gt 0 ] || end",
-		"postremove": "[ \"$1\" -gt 0 ] || reload",
+		"postremove": "[ \"$1\" -gt 0 ] || removed",
 	},
 	"archlinux": {
 		"postinstall": "installed",
 		"postupgrade": "installed",
 		"preremove":   "end",
-		"postremove":  "reload",
+		"postremove":  "removed",
 	},
 }
 

@@ -135,7 +135,7 @@ func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Mod
 		return err
 	}
 	tree = append(append(Tree{}, tree...), policies.below("policies")...)
-	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support)
+	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support, b.Vendor.Security)
 	tree.add("README.txt", []byte(strings.ReplaceAll(readme, "\n", "\r\n")))
 	folder := fmt.Sprintf("%s-%s-windows-%s", b.Product.Program, o.release.Version, arch)
 	archive, err := zipArchive(tree.below(folder), o.release)
@@ -145,7 +145,7 @@ func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Mod
 	if err := o.place(folder+".zip", archive); err != nil {
 		return err
 	}
-	return o.placeSBOM(folder+".zip", b.Product.Program, tree, modules)
+	return o.placeSBOM(folder+".zip", b.Product.Program, b.Vendor.Publisher, tree, modules)
 }
 
 const windowsReadme = `%s %s
@@ -161,9 +161,10 @@ For all users of this machine put it into Program Files, and run as an administr
 
 An update, while the agent runs: rename the files that end in .exe, remove the folder catalogue and the files that end in
 .yaml, put the new files here, and run .\%[3]s.exe upgrade. If that was interrupted, do it again.
-To remove it: .\%[3]s.exe stop --empty; .\%[3]s.exe service uninstall (with --global if it was installed so); end the tray
-by its menu; remove this folder.
+To remove it, and before a package for Windows Installer takes its place: .\%[3]s.exe stop --empty;
+.\%[3]s.exe service uninstall (with --global if it was installed so); end the tray by its menu; remove this folder.
 
 policies has the templates for group policies.
 Help: %[4]s
+Vulnerabilities: %[5]s
 `

@@ -95,25 +95,31 @@ func (a *agentRun) start() {
 	if a.program != "" {
 		a.cmd.Path = a.program
 	}
-	a.log, a.ended, a.read = newLines(), make(chan struct{}), 0
+	a.log, a.read = newLines(), 0
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
 	if a.output != nil {
 		a.cmd.Stdout, a.cmd.Stderr = a.output, a.output
 	}
-	require.NoError(a.t, a.cmd.Start())
-	cmd, log, ended := a.cmd, a.log, a.ended
+	a.ended = startForTest(a.t, a.cmd, a.log)
+}
+
+// startForTest starts a process that ends with the test, which shows what it has said if it fails.
+func startForTest(t *testing.T, cmd *exec.Cmd, said *lines) (ended chan struct{}) {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	a.t.Cleanup(func() {
+	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
-		if a.t.Failed() {
-			all, _ := log.snapshot()
-			a.t.Logf("the agent's log:\n%s", strings.Join(all, "\n"))
+		if all, _ := said.snapshot(); t.Failed() {
+			t.Logf("process %d, %s, said:\n%s", cmd.Process.Pid, strings.Join(cmd.Args[1:], " "), strings.Join(all, "\n"))
 		}
 	})
+	return ended
 }
 
 // plug plugs a headset in.

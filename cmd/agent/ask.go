@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,11 @@ import (
 )
 
 // askFlags are the flags of every verb that asks the running agent.
-type askFlags struct{ file, socket, vendor string }
+type askFlags struct {
+	file, socket, vendor string
+
+	anyway bool // what is wrong with settings that do not say which agent is asked is warned of, and ignored
+}
 
 func (f *askFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
@@ -39,13 +44,31 @@ func (f *askFlags) settings(cmd *cobra.Command) (*config.Config, error) {
 			options.Flags[setting] = value
 		}
 	}
-	c, _, problems := config.Load(options)
+	if !f.anyway {
+		c, _, problems := config.Load(options)
+		return c, app.Input(problems, nil)
+	}
+	c, others, problems := config.LoadAddress(options)
+	if len(problems) == 0 && len(others) > 0 && !app.NamesAgent(c, host) { // what is wrong may be what was to name it
+		return nil, app.Input(others, nil)
+	}
+	for _, p := range others {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: settings are wrong, and the agent is looked for without them: %s\n", programName(), p)
+	}
 	return c, app.Input(problems, nil)
 }
 
 // askCommand makes a verb that asks the agent.
 func askCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
-	var in askFlags
+	return askFor(cmd, &askFlags{}, run)
+}
+
+// askAnyway makes one that has to reach the agent whatever is wrong with the settings: one that runs keeps those it had.
+func askAnyway(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
+	return askFor(cmd, &askFlags{anyway: true}, run)
+}
+
+func askFor(cmd *cobra.Command, in *askFlags, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := in.client(cmd)
 		if err != nil {

@@ -16,7 +16,7 @@ func catalogueUdevCommand() *cobra.Command {
 		Long: `Prints one rule for each USB or Bluetooth id of a product that has sources of HID devices. With it,
 the user who is logged in at the machine may open those devices, and nobody else.
 
-A package puts the output into /usr/lib/udev/rules.d/70-NAME.rules. The number must be below 73.
+A package puts the output into /usr/lib/udev/rules.d/70-NAME-hid.rules. The number must be below 73.
 
 Exit code 1 if no product has a source of HID devices, 2 if the catalogue has problems.`,
 		Args: cobra.ExactArgs(1),

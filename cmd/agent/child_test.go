@@ -18,11 +18,12 @@ import (
 
 	"sidetone/internal/platform/audio"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
 )
 
 // childEnv makes this test binary the agent itself, so that what is tested is the whole
-// program as a process of its own, and the race detector watches it.
+// program as a process of its own, and the race detector watches it where it runs on.
 const childEnv = "AGENT_TEST_CHILD"
 
 // hidEnv names the folder with the HID devices of such an agent.
@@ -41,8 +42,11 @@ var insteadOfTests = map[string]func(){}
 // patience is how long a test waits for what must happen. It is no claim about speed.
 const patience = 60 * time.Second
 
-// built is the folder of a program that tests have built, "" before one has.
+// built is the folder of the programs that tests build. Every user may run them.
 var built string
+
+// unraced is this binary without the race detector, for verbs that only ask or read: what they call is tested with it elsewhere.
+var unraced = sync.OnceValues(func() (string, error) { return testlab.BuildUnraced(built) })
 
 func TestMain(m *testing.M) {
 	for name, run := range insteadOfTests {
@@ -71,6 +75,13 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8") // tests wait for other processes most of the time
 	// It removes old files of the log, for the process's life.
 	removesOldLogs := goleak.IgnoreTopFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun")
+	var err error
+	if built, err = os.MkdirTemp("", "programs"); err == nil {
+		err = os.Chmod(built, 0o755)
+	}
+	if err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, ipctest.Kept, removesOldLogs, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(built)
 		os.Exit(code)
@@ -133,7 +144,11 @@ type output struct {
 // sidetone runs a command of the agent to its end, with nothing set but what env says.
 func sidetone(t *testing.T, env []string, args ...string) output {
 	t.Helper()
-	return runToEnd(t, child(t, privateEnv(t, nil, env...), args...))
+	cmd := child(t, privateEnv(t, nil, env...), args...)
+	var err error
+	cmd.Path, err = unraced()
+	require.NoError(t, err)
+	return runToEnd(t, cmd)
 }
 
 func runToEnd(t *testing.T, cmd *exec.Cmd) output {

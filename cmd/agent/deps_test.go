@@ -90,7 +90,7 @@ func TestSetupOfWindows(t *testing.T) {
 		if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") {
 			require.Regexp(t, `^golang.org/x/sys/windows(/(registry|svc|svc/mgr))?$`, dep)
 		} else if first == "sidetone" {
-			require.Regexp(t, `^sidetone/(cmd/setup|internal/(installation|platform/(system|windows/(acl|com))|service/(recovery|tasks)))$`, dep)
+			require.Regexp(t, `^sidetone/(cmd/setup|internal/(installation|platform/(system|windows/(acl|com))|service/(scm|tasks)))$`, dep)
 		}
 	}
 	source, err := os.ReadFile("../setup/main_windows.go")

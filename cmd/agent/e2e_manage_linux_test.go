@@ -41,8 +41,14 @@ func TestStopEmpty(t *testing.T) {
 	d.plugForTest(headset700)
 	d.start()
 	d.hasList(pair("Acme Headset 700", false)...)
-	_, errs, code := d.ask("stop", "--empty")
-	require.Zero(t, code, errs)
+	// The user has made a mistake since then: an agent that runs keeps what it had, and an uninstallation must reach it.
+	wrong := []string{d.setting(), "SIDETONE_RPC_ON_EXIT=nonsense"}
+	o := sidetone(t, wrong, "status")
+	require.Equal(t, exitBadInput, o.code, o.stderr)
+	o = sidetone(t, wrong, "stop", "--empty")
+	require.Zero(t, o.code, o.stderr)
+	require.Contains(t, o.stderr, "sidetone: warning: settings are wrong")
+	require.Contains(t, o.stderr, "SIDETONE_RPC_ON_EXIT")
 	require.Empty(t, d.client.Devices())
 	require.NotNil(t, d.client.Devices())
 	d.exit()

@@ -7,6 +7,7 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/service"
+	"sidetone/internal/supervise"
 )
 
 // The exit codes, as every verb's help documents them.
@@ -51,4 +52,13 @@ func supervisedExit(err error) int {
 	default:
 		return exitFailed
 	}
+}
+
+// exitOfSession is the code of an agent of which Windows has said that its session ends. Who supervises it is told: the user may call that
+// off.
+func exitOfSession() int {
+	if host.Getenv(supervise.StopEventVariable) != "" {
+		return supervise.ExitSession
+	}
+	return exitOK
 }

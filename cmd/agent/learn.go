@@ -192,7 +192,7 @@ func (l *learner) keep(file *os.File, s learn.Session) error {
 	if err == nil {
 		return nil
 	}
-	other, failed := os.CreateTemp("", "sidetone-learn-*.jsonl")
+	other, failed := os.CreateTemp("", programName()+"-learn-*.jsonl")
 	if failed == nil {
 		failed = finish(other, s.Write)
 	}

@@ -91,7 +91,8 @@ func (r *capture) state() (names []string, denied string) {
 	}
 	denied = strings.Join(why, "; ")
 	if r.locked != "" {
-		denied += ": run this with sudo, or put this line into /etc/udev/rules.d/70-sidetone-hid.rules and plug the device in again: " + r.locked
+		denied += ": run this with sudo, or put this line into /etc/udev/rules.d/70-" + programName() +
+			"-hid.rules and plug the device in again: " + r.locked
 	}
 	return append([]string(nil), r.names...), denied
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"gopkg.in/natefinch/lumberjack.v2"
@@ -18,15 +19,15 @@ import (
 // logFileMB is the size at which the log file is rotated. One older file is kept: 10 MB in total.
 const logFileMB = 5
 
-// runLog is the log of 'run': on standard error, for the journal with priorities, and where neither that nor a terminal keeps it also
-// in a file, whose path it returns.
+// runLog is the log of 'run': on standard error, for the journal with priorities, and where neither that nor a terminal shows it, and on
+// Windows always, also in a file, whose path it returns.
 func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.Logger, file string) {
 	if isJournal(os.Stderr, host.Getenv("JOURNAL_STREAM")) {
 		out := &prioritized{Writer: stderr}
 		return slog.New(journal{logger(out, set.Config.Log, level).Handler(), out}), ""
 	}
 	log = logger(stderr, set.Config.Log, level)
-	if isTerminal(os.Stderr) {
+	if runtime.GOOS != "windows" && isTerminal(os.Stderr) { // the consoles that agents have there are seen by nobody, most of the time
 		return log, ""
 	}
 	file, err := paths.LogFile(host.Getenv, programName(), set.Identity.ID)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sidetone/internal/app"
 	"sidetone/internal/brand"
@@ -63,10 +64,11 @@ func printError(w io.Writer, err error) {
 
 func rootCommand(out io.Writer) *cobra.Command {
 	var asVersion bool
+	name := programName()
 	root := &cobra.Command{
-		Use:   "sidetone",
+		Use:   name,
 		Short: "Tells the chat client which certified devices are plugged in, and whether they are muted",
-		Long: `Sidetone knows which of a vendor's headsets, microphones and cameras are plugged in, whether the
+		Long: `The agent knows which of its vendor's headsets, microphones and cameras are plugged in, whether the
 microphone is muted on the hardware and which processing of its own is active, and reports it to
 the chat client on this machine.
 
@@ -95,10 +97,9 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	name := programName()
-	root.Use = name
 	for _, c := range all(root) {
 		c.Short, c.Long = brand.Commands(c.Short, name), brand.Commands(c.Long, name)
+		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = brand.Commands(f.Usage, name) })
 		switch {
 		case c.Name() == "help":
 			c.Args = knownTopic

@@ -11,7 +11,7 @@ import (
 
 func stopCommand() *cobra.Command {
 	var empty bool
-	cmd := askCommand(&cobra.Command{
+	cmd := askAnyway(&cobra.Command{
 		Use:   "stop",
 		Short: "End the running agent in order",
 		Long: `Has the agent tell clients that it ends, as rpc.on_exit has it, and end.
@@ -29,7 +29,7 @@ Exit code 1 if no agent runs.`,
 }
 
 func upgradeCommand() *cobra.Command {
-	return askCommand(&cobra.Command{
+	return askAnyway(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Have the running agent's program, as it is on disk now, go on in its place",
 		Long: `For when a package has put a newer program in the place of the one that runs. The agent starts it with its own

@@ -19,19 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
 )
 
-// fakeProgram builds the fake client's program, once for all tests. Every user may run it.
+// fakeProgram builds the fake client's program, once for all tests.
 var fakeProgram = sync.OnceValues(func() (path string, err error) {
-	if built, err = os.MkdirTemp("", "fakeserver"); err != nil {
-		return "", err
-	}
 	path = filepath.Join(built, "fakeserver")
-	if out, err := exec.Command("go", "build", "-o", path, "../../fakeserver/cmd/fakeserver").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the fake client: %w: %s", err, out)
-	}
-	return path, os.Chmod(built, 0o755)
+	return path, testlab.Build(path, "../../fakeserver/cmd/fakeserver")
 })
 
 // fake is a fake client as a process.
@@ -85,21 +80,9 @@ func (f *fake) start() {
 	f.cmd = exec.CommandContext(ctx, path, append(f.args, "--port", fmt.Sprint(f.port))...)
 	f.cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+f.folder)
 	f.cmd.SysProcAttr = f.user
-	f.lists, f.remark, f.ended = newLines(), newLines(), make(chan struct{})
+	f.lists, f.remark = newLines(), newLines()
 	f.cmd.Stdout, f.cmd.Stderr = f.lists, f.remark
-	require.NoError(f.t, f.cmd.Start())
-	cmd, remark, ended := f.cmd, f.remark, f.ended
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	f.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		if all, _ := remark.snapshot(); f.t.Failed() {
-			f.t.Logf("process %d, %s, said:\n%s", cmd.Process.Pid, strings.Join(cmd.Args[1:], " "), strings.Join(all, "\n"))
-		}
-	})
+	f.ended = startForTest(f.t, f.cmd, f.remark)
 	first := f.next(f.remark, 0)
 	_, where, ok := strings.Cut(first, "listening on ")
 	require.True(f.t, ok, first)

@@ -19,6 +19,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/supervise"
 	"sidetone/internal/testlab"
 )
 
@@ -218,14 +219,89 @@ func TestUpgrade(t *testing.T) {
 	d.hasNone()
 }
 
+// TestWhoLooksAfterAnAgentIsToldWhatGoesOn in its place, by the code with which it ends: a process that it has started itself, or another's.
+func TestWhoLooksAfterAnAgentIsToldWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	upgrade := func(d *controlled) {
+		_, errs, code := d.ask("upgrade")
+		require.Zero(d.t, code, errs)
+	}
+	for name, c := range map[string]struct {
+		goesOn func(*controlled)
+		code   int
+	}{
+		"a process that it has started": {upgrade, supervise.ExitSucceeded},
+		"one that this one has started": {func(d *controlled) {
+			d.install("#!/bin/sh\nFIRST \"$@\"\n")
+			upgrade(d)
+		}, supervise.ExitReplaced},
+		"another's": {func(d *controlled) { d.beside(nil, "--replace") }, supervise.ExitReplaced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newReplaced(t)
+			d.installed()
+			d.env = append(d.env, supervise.StopEventVariable+"=any")
+			d.start()
+			was := d.runs().PID
+			c.goesOn(d)
+			<-d.ended
+			require.Equal(t, c.code, d.cmd.ProcessState.ExitCode())
+			require.NotEqual(t, was, d.runs().PID)
+			d.neverEmptied()
+		})
+	}
+}
+
+// TestExitCodeOfAnEndThatHangs is that of the end, here since another agent goes on. What hangs is a reload.
+func TestExitCodeOfAnEndThatHangs(t *testing.T) {
+	t.Parallel()
+	hang := filepath.Join(t.TempDir(), "hang")
+	d := newReplaced(t)
+	d.env = append(d.env, stuckEnv+"="+hang, supervise.StopEventVariable+"=any")
+	d.start()
+	d.logged("full list sent")
+	require.NoError(t, os.WriteFile(hang, nil, 0o600))
+	d.signal(syscall.SIGHUP)
+	testlab.Eventually(t, "it hangs", func() bool { _, err := os.Stat(hang); return err != nil })
+	hold, _ := d.letsGo()
+	require.NoError(t, hold.HandedOver(d.ctx))
+	d.logged("what is left to do hangs: the process ends without it")
+	<-d.ended
+	require.Equal(t, supervise.ExitReplaced, d.cmd.ProcessState.ExitCode())
+}
+
+// stuckEnv names a file. An agent that asks where its program is while that is there removes it, and hangs.
+const stuckEnv = "AGENT_TEST_STUCK"
+
+func init() { insteadOfTests[stuckEnv] = getStuck }
+
+func getStuck() {
+	executable := host.Executable
+	host.Executable = func() (string, error) {
+		if os.Remove(os.Getenv(stuckEnv)) == nil {
+			select {}
+		}
+		return executable()
+	}
+}
+
+// besideSilence starts an agent that is to go on in place of d and, when this returns, waits for a sound server that never answers: it is
+// not ready for seconds.
+func (d *controlled) besideSilence() *agentRun {
+	d.t.Helper()
+	silent := filepath.Join(openFolder(d.t), "silent")
+	l, err := net.Listen("unix", silent)
+	require.NoError(d.t, err)
+	d.t.Cleanup(func() { l.Close() })
+	next := d.beside([]string{"SIDETONE_SOURCES_AUDIO=true", "PULSE_SERVER=unix:" + silent}, "--replace")
+	next.logged("source works") // the file
+	return next
+}
+
 // TestReplaceFails in every way that leaves the agent that runs as it is.
 func TestReplaceFails(t *testing.T) {
 	t.Parallel()
-	silent := filepath.Join(openFolder(t), "silent")
-	l, err := net.Listen("unix", silent)
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	slow := []string{"SIDETONE_SOURCES_AUDIO=true", "PULSE_SERVER=unix:" + silent}
 	example, err := os.ReadFile("../../examples/acme.yaml")
 	require.NoError(t, err)
 	other := write(t, "other.yaml", strings.NewReplacer(clientID, "223456789012345678", "\n    traces:", "\n    #").Replace(string(example)))
@@ -242,14 +318,12 @@ func TestReplaceFails(t *testing.T) {
 			fails(t, d.beside(nil, "--replace"), exitBadInput, "broken.yaml")
 		},
 		"it crashes before it is ready": func(t *testing.T, d *controlled) {
-			next := d.beside(slow, "--replace")
-			next.logged("source is waiting", "changed")
+			next := d.besideSilence()
 			next.signal(syscall.SIGKILL)
 			<-next.ended
 		},
 		"it is told to stop before it is ready": func(t *testing.T, d *controlled) {
-			next := d.beside(slow, "--replace")
-			next.logged("source is waiting", "changed")
+			next := d.besideSilence()
 			next.signal(syscall.SIGTERM)
 			next.exit()
 		},
@@ -293,13 +367,8 @@ func TestReplaceFails(t *testing.T) {
 // TestReplaceOfAnAgentThatIsKilled: what it alone knew is lost, and the other one goes on all the same.
 func TestReplaceOfAnAgentThatIsKilled(t *testing.T) {
 	t.Parallel()
-	silent := filepath.Join(openFolder(t), "silent")
-	l, err := net.Listen("unix", silent)
-	require.NoError(t, err)
-	defer l.Close()
 	d := runningReplaced(t)
-	next := d.beside([]string{"SIDETONE_SOURCES_AUDIO=true", "PULSE_SERVER=unix:" + silent}, "--replace")
-	next.logged("source is waiting", "changed")
+	next := d.besideSilence()
 	d.signal(syscall.SIGKILL)
 	<-d.ended
 	next.logged("the agent that ran has ended: what it alone knew is lost")

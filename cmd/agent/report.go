@@ -67,7 +67,7 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(folder, "sidetone-report.html")
+		path := filepath.Join(folder, programName()+"-report.html")
 		if err = saveReport(path, page, force); err == nil {
 			line(cmd.OutOrStdout(), "%s", path)
 		}

@@ -72,15 +72,21 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	manager := service.NewNotifier(host.Getenv)
 	program, unknown := os.Executable() // now: the system would go along with a program that is moved out of the way
 	options := app.Options{
-		Settings: set, Load: func() (*app.Settings, error) { return in.load(cmd) },
+		AwaitLocks: host.Getenv(supervise.StopEventVariable) != "",
+		Settings:   set, Load: func() (*app.Settings, error) { return in.load(cmd) },
 		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
-		EndProcess: func() { os.Exit(exitOK) },
+		EndProcess: func() { os.Exit(exitOfSession()) },
 		Replace:    replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
 	if manager != nil {
 		options.Succeeded = manager.HandOver
 	}
-	agent, err := app.New(options)
+	var agent *app.App
+	options.Overdue = func(err error) {
+		code, _ := exitCodeOf(endedAs(agent, err), []string{cmd.Name()})
+		os.Exit(code)
+	}
+	agent, err = app.New(options)
 	if err != nil {
 		return err
 	}
@@ -100,14 +106,19 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	if manager != nil {
 		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
 	}
-	err = agent.Run(ctx)
-	if err == nil && agent.HasLetGo() && host.Getenv(supervise.StopEventVariable) != "" {
-		err = exitCode(supervise.ExitReplaced)
-		if agent.HasOwnSuccessor() {
-			err = exitCode(supervise.ExitSucceeded)
-		}
+	return endedAs(agent, agent.Run(ctx))
+}
+
+// endedAs makes of Run's error one whose exit code tells who looks after this agent whether another one goes on.
+func endedAs(agent *app.App, err error) error {
+	switch {
+	case err != nil || !agent.HasLetGo() || host.Getenv(supervise.StopEventVariable) == "":
+		return err
+	case agent.HasOwnSuccessor():
+		return exitCode(supervise.ExitSucceeded)
+	default:
+		return exitCode(supervise.ExitReplaced)
 	}
-	return err
 }
 
 // lastExit is the code with which the agent before has crashed, as who looks after this one says.
@@ -116,18 +127,21 @@ func lastExit() int {
 	return code
 }
 
-// obeyInstaller does what the package of this program asks, for the life of the process.
+// obeyInstaller does what the package of this program asks, for the life of the process. An upgrade may take minutes, in which the package
+// may be removed.
 func obeyInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
 	for r := range requests {
 		log.Info("the installer asks", "request", r)
-		ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
-		switch r {
-		case installation.End:
-			agent.Stop(ctx, true)
-		case installation.Upgrade:
-			_ = agent.Upgrade(ctx) // which logs what is wrong
-		}
-		cancel()
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
+			defer cancel()
+			switch r {
+			case installation.End:
+				agent.Stop(ctx, true)
+			case installation.Upgrade:
+				_ = agent.Upgrade(ctx) // which logs what is wrong
+			}
+		}()
 	}
 }
 

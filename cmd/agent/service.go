@@ -323,9 +323,10 @@ func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Co
 	if err != nil {
 		return err
 	}
-	w := cmd.OutOrStdout()
+	w, left := cmd.OutOrStdout(), p.Left()
 	switch {
-	case len(p) == 0:
+	case len(p) == len(left):
+		fmt.Fprint(w, left)
 		fmt.Fprintln(w, says[1])
 	case dry:
 		fmt.Fprint(w, p)
@@ -333,6 +334,7 @@ func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Co
 		if err := p.Do(cmd.Context()); err != nil {
 			return err
 		}
+		fmt.Fprint(w, left)
 		fmt.Fprintln(w, says[0])
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -234,6 +235,19 @@ func TestVerbsFindTheAgent(t *testing.T) {
 	beta.holds(client, "Mic of Beta")
 	of(ask(nil, "status"), beta)
 
+	// Which agent was meant is not known: the only one that runs may be another's.
+	settings := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(settings, "sidetone"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(settings, "sidetone", "config.yaml"), []byte("vendr: acme\n"), 0o600))
+	mistyped := "XDG_CONFIG_HOME=" + settings
+	for _, verb := range []string{"stop", "upgrade"} {
+		isBadInput(t, ask([]string{mistyped}, verb), `unknown key: "vendr"`)
+		o = ask([]string{mistyped}, verb, "--vendor", "acme")
+		require.Equal(t, exitFailed, o.code)
+		require.Contains(t, o.stderr, "the agent is not running")
+	}
+	of(ask(nil, "status"), beta)
+
 	acme.start()
 	acme.holds(client, "Mic of Acme")
 	for _, verb := range []string{"status", "watch", "doctor", "explain", "bundle"} {
@@ -265,6 +279,45 @@ func TestVerbsFindTheAgent(t *testing.T) {
 	require.Contains(t, ask([]string{branded}, "run", "--help").stdout, "env BETA_AGENT_RPC_PORTS")
 	isBadInput(t, ask([]string{branded}, "status", "--vendor", "acme"), "this program is of vendor beta")
 	isBadInput(t, ask([]string{branded}, "run", "--catalogue", acme.catalogue), "the catalogue is of vendor acme, and this agent of vendor beta")
+}
+
+// addresses are the constants that no brand renames: folders of sockets and locks, and metrics.
+var addresses = regexp.MustCompile(`/sidetone/|sidetone_`)
+
+// TestBrandedProgramNamesNoOther than itself: in help, answers, errors and what it writes.
+func TestBrandedProgramNamesNoOther(t *testing.T) {
+	t.Parallel()
+	client, folder := clientOfAll(t)
+	_, beta := twoMakers(t, client, folder, [2]string{microphone("Mic of Acme"), microphone("Mic of Beta")})
+	home := t.TempDir()
+	branded := []string{"XDG_RUNTIME_DIR=" + folder, "HOME=" + home, brandEnv + "=" + strings.TrimSuffix(write(t, "beta-agent.brand.yaml",
+		"vendor: {id: beta, client_id: \"223456789012345678\"}\n"), ".brand.yaml")}
+	says := func(args ...string) output {
+		t.Helper()
+		o := sidetone(t, branded, args...)
+		require.NotRegexp(t, "(?i)sidetone", addresses.ReplaceAllString(o.stdout+o.stderr, ""), "%q", args)
+		return o
+	}
+	for _, c := range all(rootCommand(io.Discard)) {
+		says(append(strings.Fields(c.CommandPath())[1:], "--help")...)
+	}
+	for _, verb := range []string{"status", "watch", "devices", "doctor", "report"} {
+		says(verb)
+	}
+	says("run")
+	says("run", "--sources-audio=maybe")
+	says("config", "show")
+	says("config", "check")
+	says("service", "status")
+	says("catalogue", "udev", beta.catalogue)
+	says("catalogue", "check", beta.catalogue)
+	beta.start()
+	beta.holds(client, "Mic of Beta")
+	for _, verb := range []string{"status", "doctor", "devices", "explain"} {
+		says(verb)
+	}
+	o := says("report")
+	require.Equal(t, filepath.Join(home, "beta-agent-report.html")+"\n", o.stdout, o.stderr)
 }
 
 // TestStoppedAgent is one that takes connections and answers nothing.

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"sidetone/internal/platform/system"
 	"sidetone/internal/platform/windows/acl"
@@ -15,7 +16,7 @@ import (
 func main() {
 	system.LoadDLLsOfSystemOnly()
 	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsChange); err != nil {
-		fmt.Fprintln(os.Stderr, "sidetone:", err)
+		fmt.Fprintln(os.Stderr, filepath.Base(os.Args[0])+":", err)
 		os.Exit(1)
 	}
 }

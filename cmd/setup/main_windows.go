@@ -12,13 +12,12 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/windows"
-	"golang.org/x/sys/windows/registry"
 
 	"sidetone/internal/installation"
 	"sidetone/internal/platform/system"
 	"sidetone/internal/platform/windows/acl"
 	"sidetone/internal/platform/windows/com"
-	"sidetone/internal/service/recovery"
+	"sidetone/internal/service/scm"
 	"sidetone/internal/service/tasks"
 )
 
@@ -60,7 +59,7 @@ func run(args []string) error {
 		if len(more) != 1 {
 			return errArguments
 		}
-		if other := installedPackage(name); other != "" && other != more[0] {
+		if other := installation.Package(name); other != "" && other != more[0] {
 			return nil // it was upgraded to another package, whose programs these are
 		}
 		return errors.Join(installation.EndAll(list, stop), installation.RemoveAside(folder))
@@ -69,11 +68,33 @@ func run(args []string) error {
 	case "add-task":
 		return addTask(name, folder, programs, more)
 	case "remove-task":
-		return tasks.Remove(name)
-	case "set-recovery":
-		return recovery.SetOf(name)
+		return removeTask(name, filepath.Join(folder, programs[1]))
+	case "configure-service":
+		return scm.ConfigureByName(name)
 	}
 	return errArguments
+}
+
+// Tests replace these: Wine leaves out of a definition what it does not know.
+var (
+	readTask   = tasks.Read
+	deleteTask = tasks.Remove
+)
+
+// removeTask removes the task that starts the tray's program at every user's log-in. One of its name may be somebody else's.
+func removeTask(name, program string) error {
+	task, err := readTask(name)
+	if err != nil || task.Text == "" {
+		return err
+	}
+	starts, arguments, _, err := tasks.Parse(task.Text)
+	if err != nil {
+		return err
+	}
+	if installation.IsOther(starts, program) {
+		return installation.Taken("the task "+name, starts+" "+arguments)
+	}
+	return deleteTask(name)
 }
 
 // addTask has a task start the tray's program at every user's log-in, unless some of them could put another one in its place.
@@ -84,15 +105,4 @@ func addTask(name, folder string, programs, args []string) error {
 		}
 	}
 	return tasks.Register(name, tasks.Text(name, "", filepath.Join(folder, programs[1]), windows.ComposeCommandLine(args)), true)
-}
-
-// installedPackage is the code of the package that was installed last; "": none says so.
-func installedPackage(name string) string {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `Software\`+name, registry.QUERY_VALUE)
-	if err != nil {
-		return ""
-	}
-	defer key.Close()
-	code, _, _ := key.GetStringValue("Package")
-	return code
 }

@@ -4,8 +4,14 @@ import (
 	"context"
 	"log/slog"
 
+	"golang.org/x/sys/windows/svc/eventlog"
+
+	"sidetone/internal/brand"
 	"sidetone/internal/idlegc"
+	"sidetone/internal/platform/session"
 	"sidetone/internal/platform/windows/broadcast"
+	"sidetone/internal/platform/windows/eventsource"
+	"sidetone/internal/signal"
 	"sidetone/internal/supervise"
 )
 
@@ -21,26 +27,59 @@ func host(agent string, args []string) (code int, is bool) {
 	idlegc.NewCollector()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	returns, sleeps := signal.New(), signal.New()
 	s := supervise.Supervisor{
 		Machine: supervise.OwnSession{Program: supervise.Program{Path: agent, Args: args[1:]}},
-		Log:     slog.New(slog.DiscardHandler), // the agent has a log of its own
+		Log:     events(brand.ProgramName(agent)),
+		Sleeps:  sleeps,
 		Down: func(_ supervise.Session, ended int) {
 			code = ended
 			cancel()
 		},
 	}
-	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
-		if m.ID == broadcast.QueryEndSession {
-			return 1, true
-		}
-		if m.ID == broadcast.Close || m.Param != 0 {
-			cancel()
-		}
-		return 0, true
-	}, broadcast.QueryEndSession, broadcast.EndSession, broadcast.Close)
+	heard, err := listen(cancel, returns, sleeps)
+	broadcast.EndLast()
 	if err == nil { // else Windows ends it by force
 		defer heard.Close()
+		stop, err := session.HearReturns(heard)
+		if err != nil {
+			s.Log.Warn(err.Error())
+		}
+		defer stop()
 	}
-	s.Run(ctx, nil)
+	s.Run(ctx, returns)
 	return code, true
+}
+
+// events is Windows' event log where the source of that name is registered there, which takes an administrator; else nothing is kept.
+func events(source string) *slog.Logger {
+	if eventsource.IsOurs(source) {
+		if log, err := eventlog.Open(source); err == nil { // for the life of the process
+			return slog.New(supervise.EventLog(log))
+		}
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// listen has end called when Windows wants this process to end, and hears of sleep, and of the user's return to the session.
+func listen(end func(), returns, sleeps signal.Signal) (*broadcast.Subscription, error) {
+	return broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
+		switch {
+		case m.ID == broadcast.PowerBroadcast:
+			if supervise.IsSleep(uint32(m.Param)) {
+				sleeps.Notify()
+			}
+			return 0, false
+		case m.ID == broadcast.SessionChange:
+			if session.IsReturn(m.Param) {
+				returns.Notify()
+			}
+			return 0, false
+		case m.ID == broadcast.QueryEndSession:
+			return 1, true
+		case m.ID == broadcast.Close, m.Param != 0:
+			end()
+		}
+		return 0, true
+	}, broadcast.QueryEndSession, broadcast.EndSession, broadcast.Close, broadcast.PowerBroadcast, broadcast.SessionChange)
 }

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/platform/windows/broadcast"
 	"sidetone/internal/platform/windows/broadcast/broadcasttest"
+	"sidetone/internal/signal"
 	"sidetone/internal/supervise"
 )
 
@@ -65,6 +67,7 @@ func TestHostIsToldToEnd(t *testing.T) {
 				ended <- code
 			}()
 			require.Eventually(t, func() bool { return said("started") > 0 }, patience, 20*time.Millisecond)
+			require.Less(t, broadcasttest.Rank(t), uint32(broadcasttest.OtherRank), "where another program has the end called off it is still there")
 			answer, _ := broadcasttest.Send(t, os.Getpid(), broadcast.QueryEndSession, 0, m.Data)
 			require.EqualValues(t, 1, answer)
 			broadcasttest.Send(t, os.Getpid(), broadcast.EndSession, 0, m.Data)
@@ -80,4 +83,22 @@ func TestHostIsToldToEnd(t *testing.T) {
 			require.Equal(t, 1, said("started"))
 		})
 	}
+}
+
+// TestHostHearsOfSleepAndReturn: after them, an agent that hangs is found soon, and what it has not answered before a sleep does not count.
+func TestHostHearsOfSleepAndReturn(t *testing.T) {
+	const battery, resumed = 0x0a, 0x12 // PBT_APMPOWERSTATUSCHANGE, PBT_APMRESUMEAUTOMATIC
+	returns, sleeps := signal.New(), signal.New()
+	heard, err := listen(func() { assert.Fail(t, "it is to go on") }, returns, sleeps)
+	require.NoError(t, err)
+	defer heard.Close()
+	broadcasttest.Send(t, os.Getpid(), broadcast.SessionChange, windows.WTS_SESSION_LOCK, 0)
+	require.Empty(t, returns)
+	broadcasttest.Send(t, os.Getpid(), broadcast.SessionChange, windows.WTS_SESSION_UNLOCK, 0)
+	require.Len(t, returns, 1)
+	require.Empty(t, sleeps)
+	broadcasttest.Send(t, os.Getpid(), broadcast.PowerBroadcast, battery, 0)
+	require.Empty(t, sleeps)
+	broadcasttest.Send(t, os.Getpid(), broadcast.PowerBroadcast, resumed, 0)
+	require.Len(t, sleeps, 1)
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/wine"
 )
 
 // doesEnv makes this test binary a tray to which something happens.
@@ -47,10 +51,15 @@ func TestLogsOfATray(t *testing.T) {
 		"talk":    `Sidetone\acme\tray.log`,
 	} {
 		t.Run(does, func(t *testing.T) {
-			data := t.TempDir()
-			tray := exec.CommandContext(t.Context(), os.Args[0], address)
-			tray.Env = append(os.Environ(), doesEnv+"="+does, "LOCALAPPDATA="+data)
-			out, err := tray.CombinedOutput()
+			var data, out string
+			var err error
+			// One end of some hundreds hangs in Wine 10, which has killed a thread that holds the lock of the process's memory.
+			for range 3 {
+				data = t.TempDir()
+				if out, err = runTray(t, address, "LOCALAPPDATA="+data, doesEnv+"="+does); !wine.Is() || !errors.Is(err, context.DeadlineExceeded) {
+					break
+				}
+			}
 			require.Equal(t, does == "crash", err != nil, "%s", out)
 			text, err := os.ReadFile(filepath.Join(data, want))
 			require.NoError(t, err)
@@ -58,4 +67,16 @@ func TestLogsOfATray(t *testing.T) {
 			require.LessOrEqual(t, len(text), logFileMB<<20)
 		})
 	}
+}
+
+func runTray(t *testing.T, address string, env ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tray := exec.CommandContext(ctx, os.Args[0], address)
+	tray.Env = append(os.Environ(), env...)
+	said, err := tray.CombinedOutput()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return string(said), err
 }

@@ -38,9 +38,10 @@ func TestTheAgentIsCertified(t *testing.T) {
 	}
 	own := strings.NewReplacer(
 		"264", fmt.Sprint(200+os.Getpid()%120), // ports of this process, beside those of another run of the test
+		"ipc: private", "ipc: private\n    refill: 500ms", // as fast as the agent counts on
 		// What counts payloads looks until its time is over. Less of it asks more of the agent.
-		"within: 4s", "within: 2s", "within: 3s", "within: 1500ms", "wait: 2s", "wait: 1s",
-		"refill: 1s", "refill: 500ms", "--rpc-token-every 1s", "--rpc-token-every 500ms",
+		"within: 4s", "within: 1s", "within: 3s", "within: 1s", "within: 2s", "within: 1s", "wait: 2s", "wait: 1s",
+		"refill: 1s", "refill: 500ms", "--rpc-token-every 1s", "--rpc-token-every 500ms --engine-removal-grace 300ms",
 	).Replace(string(text))
 	sc, problems := scenario.Load(file, []byte(own))
 	require.Empty(t, problems)

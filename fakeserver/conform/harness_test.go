@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	_ = flag.Set("test.parallel", "5") // what asks over the machine's sockets waits more than it works
 	goleak.VerifyTestMain(m, ipctest.Kept)
 }
 

@@ -13,6 +13,7 @@ import (
 // At the real client's pace, the desktop profile does everything of it that can be
 // seen from outside, and a run takes no longer than it announces.
 func TestDesktopAtItsOwnPace(t *testing.T) {
+	t.Parallel()
 	const origin = "https://acme.example"
 	for name, parts := range map[string]struct{ url, ipc bool }{
 		"all":         {url: true, ipc: true},

@@ -66,6 +66,7 @@ func full(t *testing.T) *fakeserver.Server {
 }
 
 func TestFitsAndContrasts(t *testing.T) {
+	t.Parallel()
 	p := show(t, full(t))
 	for _, width := range []int64{360, 768, 1080, 1440} {
 		for _, scheme := range []string{"light", "dark"} {

@@ -189,6 +189,7 @@ func TestFaultsAndOrdersByKeyboard(t *testing.T) {
 
 // TestCardsOfAStoppedClientDoNotLookLive: nobody sees anything of a client that is not there.
 func TestCardsOfAStoppedClientDoNotLookLive(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
 			srv := full(t)

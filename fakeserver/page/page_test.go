@@ -303,6 +303,7 @@ func TestEventsTellEverythingAndThenChanges(t *testing.T) {
 // A browser that does not read costs the fake client nothing, and learns the
 // latest state when it reads again.
 func TestSlowBrowser(t *testing.T) {
+	t.Parallel()
 	srv := client(t, fakeserver.Options{})
 	p := show(t, srv)
 	slow := follow(t, p)

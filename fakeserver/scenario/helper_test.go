@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goflag.Parse()
-	_ = goflag.Set("test.parallel", "8") // tests wait for the ends of expectations most of the time
+	_ = goflag.Set("test.parallel", "16") // tests wait for the ends of expectations most of the time
 	// Under the race detector each program would sleep for a second at its end.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m, ipctest.Kept)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestExpectations(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		before, sent string // lists, separated by spaces
 		step         string
@@ -203,8 +204,8 @@ steps:
 	require.GreaterOrEqual(t, r.Results[3].Took, 100*time.Millisecond)
 }
 
+// It is not beside others: what starts the program must not be held up until that has reported.
 func TestTooLate(t *testing.T) {
-	t.Parallel()
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]
 steps:
@@ -218,6 +219,7 @@ steps:
 }
 
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows cannot ask a program to end")
 	}
@@ -366,6 +368,7 @@ steps:
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	for name, step := range map[string]string{
 		"wait":    "wait: 1h",
 		"expect":  "expect: {within: 1h, devices: 1}",
@@ -385,6 +388,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestTakenPort(t *testing.T) {
+	t.Parallel()
 	r := play(t, Options{}, `
 clients: [{name: A, port: 0}]
 setup:

@@ -43,43 +43,47 @@ as_user() {
 	setsid --wait timeout -k 5 "$seconds" runuser -u "$user" -- env -i "$@" </dev/null >/dev/null 2>&1
 }
 
+# everyone IDS SECONDS COMMAND...: as_user for each of them, all at once: who hangs keeps the others waiting no longer than that. It
+# prints the ids of those for whom the command failed.
+everyone() {
+	ids=$1 limit=$2
+	shift 2
+	for id in $ids; do
+		{ as_user "$limit" "$id" "$@" || echo "$id"; } &
+	done
+	wait
+}
+
 # reload: service managers and udev read what has changed.
 reload() {
-	for uid in $(managers); do
-		as_user 30 "$uid" systemctl --user daemon-reload || true
-	done
+	everyone "$(managers)" 30 systemctl --user daemon-reload >/dev/null
 	if [ -S /run/udev/control ]; then
 		udevadm control --reload || true
 		udevadm trigger --subsystem-match=hidraw --action=change || true
 	fi
 }
 
-# installed: agents that run go on with the new program; the first time, they are enabled and started. Whatever part of it was done
-# before may be done again.
+# installed: agents that run go on with the new program; the first time, they are enabled and started, unless a preset of the
+# administrator says no. Whatever part of it was done before may be done again.
 installed() {
 	reload
-	for uid in $(users "$program"); do
-		as_user 200 "$uid" "$program" upgrade ||
-			echo "@NAME@: the agent of user $uid goes on as it was until the next log-in" >&2
+	for id in $(everyone "$(users "$program")" 200 "$program" upgrade); do
+		echo "@NAME@: the agent of user $id goes on as it was until the next log-in" >&2
 	done
 	[ ! -e "$enabled" ] || return 0
 	command -v systemctl >/dev/null || return 0
 	systemctl --global preset @NAME@.service >/dev/null 2>&1 || true
-	for uid in $(managers); do
-		as_user 30 "$uid" systemctl --user start --no-block @NAME@.service || true
-	done
+	if systemctl --global is-enabled --quiet @NAME@.service 2>/dev/null; then
+		everyone "$(managers)" 30 systemctl --user start --no-block @NAME@.service >/dev/null
+	fi
 	mkdir -p "${enabled%/*}"
 	: >"$enabled"
 }
 
 # end: no process of the package is left, and no client has a list of it.
 end() {
-	for uid in $(users "$program"); do
-		as_user 30 "$uid" "$program" stop --empty || true
-	done
-	for uid in $(managers); do
-		as_user 30 "$uid" systemctl --user stop @NAME@.service || true
-	done
+	everyone "$(users "$program")" 30 "$program" stop --empty >/dev/null
+	everyone "$(managers)" 30 systemctl --user stop @NAME@.service >/dev/null
 	for signal in TERM TERM KILL; do
 		left="$(processes "$program") $(processes "$program-tray")"
 		[ "$left" != " " ] || break
@@ -88,9 +92,14 @@ end() {
 		# An agent takes 500 ms to say farewell.
 		sleep 1
 	done
-	if command -v systemctl >/dev/null; then
-		systemctl --global disable @NAME@.service >/dev/null 2>&1 || true
-	fi
+	# What an administrator has disabled is not enabled again if the removal is broken off from here on.
+	! systemctl --global is-enabled --quiet @NAME@.service 2>/dev/null || rm -f "$enabled"
+	systemctl --global disable @NAME@.service >/dev/null 2>&1 || true
+}
+
+# removed: the files are gone, and nothing is remembered.
+removed() {
+	reload
 	rm -f "$enabled"
 	rmdir "${enabled%/*}" 2>/dev/null || true
 }

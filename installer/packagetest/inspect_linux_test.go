@@ -165,9 +165,6 @@ func interpreter(t *testing.T, program *elf.File) string {
 // TestMeasured: what a package costs, beside one with a single small file. It is printed for docs/packaging.md; only sizes are judged.
 func TestMeasured(t *testing.T) {
 	needs(t, "dpkg", "rpm", "pacman")
-	if err := systemd.Missing(); err != nil {
-		t.Skip(err)
-	}
 	m := systemd.Boot(t)
 	m.Run("root", "rm", "-f", "/var/lib/man-db/auto-update")
 	names := map[string]string{

@@ -47,6 +47,7 @@ func TestMSI(t *testing.T) {
 	install(other, "TRAY=0")
 	require.Contains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "acme-agent-tray")
 	require.NotContains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "beta-agent-tray")
+	require.Contains(t, w.value(`HKLM\System\CurrentControlSet\Services\EventLog\Application\acme-agent`), "EventCreate.exe")
 	_, _ = w.run(wineboot)
 	listed(t, ours, "the log-in starts it", 1)
 	listed(t, theirs, "and the other vendor's", 1)
@@ -84,11 +85,14 @@ func TestMSI(t *testing.T) {
 func TestMSIRefuses(t *testing.T) {
 	needs(t, "msibuild")
 	one := inWine(build(t, "installer/brand.yaml", "msi", "1.0.0", t.TempDir()))
+	other := inWine(build(t, second(t), "msi", "1.0.0", t.TempDir()))
 	w := newWine(t)
 	const policies, windows = `HKLM\Software\Policies\acme-agent`, `HKLM\Software\Microsoft\Windows NT\CurrentVersion`
 	w.set(policies, "catalogue", `C:\group.yaml`)
 	before := w.traces()
-	for _, property := range []string{"START=always", "ALLUSERS="} {
+	for _, property := range []string{
+		"START=always", "ALLUSERS=", "CATALOGUE=acme.yaml", `CATALOGUE=%ProgramData%\acme.yaml`,
+	} {
 		out, code := w.run(msiexec, "/qn", "/i", one, property)
 		require.Equal(t, refused, code, property+out)
 	}
@@ -111,6 +115,16 @@ func TestMSIRefuses(t *testing.T) {
 		require.Contains(t, service, part)
 	}
 	require.NotContains(t, w.value(`HKLM\Software\Microsoft\Windows\CurrentVersion\Run`), "acme-agent")
+	const noPrivileges = 124 // what Wine's service manager says (ERROR_INVALID_LEVEL) where it is told them
+	_, code = w.run(inWine(filepath.Join(*built, "windows-amd64", "sidetone-setup.exe")), "configure-service", `C:\Program Files\acme-agent\.`,
+		"acme-agent.exe", "acme-agentw.exe", "acme-agent-service.exe")
+	require.Equal(t, noPrivileges, code)
+	out, code = w.run(msiexec, "/qn", "/i", other, "START=service", "TRAY=0")
+	require.Zero(t, code, out)
+	require.Contains(t, w.value(`HKLM\System\CurrentControlSet\Services\beta-agent`), `C:\Program Files\beta-agent\beta-agent-service.exe`,
+		"a vendor whose product has the same name")
+	out, code = w.run(msiexec, "/qn", "/x", other)
+	require.Zero(t, code, out)
 	shows := func() string {
 		t.Helper()
 		out, code := w.run(`C:\Program Files\acme-agent\acme-agent.exe`, "config", "show")

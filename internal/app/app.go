@@ -42,9 +42,11 @@ type Options struct {
 	Log        *slog.Logger
 	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
 	EndProcess func()         // ends the process in order where the session does, once clients have been told; nil: it ends with Run
+	Overdue    func(error)    // ends the process, with the error of Run, where that hangs after clients were told; nil: it is waited for
 	LastCrash  int            // the code with which the process before has crashed; 0: it has not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
+	AwaitLocks bool           // whoever has started it does not start it again where another agent runs, and may just have ended that one
 
 	Replace   bool                      // an agent that runs already is asked to hand over
 	Successor func() (*exec.Cmd, error) // this program as it is on disk now, with Replace; nil: it cannot be started anew
@@ -122,7 +124,11 @@ func (a *App) open() error {
 	if set.Ignored != nil {
 		a.log.Warn("settings", "note", health.English.Phrase(*set.Ignored))
 	}
-	switch err = a.takeLocks(); {
+	take := a.takeLocks
+	if a.opts.AwaitLocks && !a.opts.Replace {
+		take = func() error { return a.awaitLocks(context.Background(), leaveTime+takeTimeout) }
+	}
+	switch err = take(); {
 	case err == nil:
 		if a.safe = a.guardCrashes(); a.safe {
 			a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
@@ -176,14 +182,25 @@ func (a *App) Run(ctx context.Context) error {
 	defer a.closeLocks()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	go func() {
+		select {
+		case <-a.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	// The sources and the Engine must not publish while the reporter says its farewell, so they end first.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
 	if a.next.state == preparing {
-		if err := a.takeOver(ctx); err != nil {
+		if on, err := a.takeOver(ctx); err != nil {
 			if ctx.Err() != nil {
-				err = nil // it was told to stop
+				on = onStop
 			}
+			if a.next.apply(on) == thenNothingSaid {
+				err = nil
+			}
+			close(a.farewell) // clients are the other one's to tell
 			return err
 		}
 	}
@@ -196,13 +213,11 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // runReporting is Run once this agent has the locks.
-func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
+func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	reporting, end := context.WithCancel(ctx)
-	defer end()
 	// The local API goes on until it has been told of the farewell: without it another agent would take this one for killed, and go on.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(reporting))
 	defer cancel()
 	if lock := a.lock; lock != nil {
 		wg.Go(func() {
@@ -227,15 +242,12 @@ func (a *App) runReporting(ctx context.Context, stopInputs func()) error {
 		}
 	}
 	serve()
-	wg.Go(func() {
-		select {
-		case <-a.stop:
-			end()
-		case <-ctx.Done():
-		}
-	})
 	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
+	if a.opts.Overdue != nil { // which nothing stops: after Run it is the rest of the process that may hang
+		time.AfterFunc(leaveTime, func() { a.log.Warn("what is left to do hangs: the process ends without it", "after", leaveTime) })
+		time.AfterFunc(leaveTime+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
+	}
 	stopInputs()
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
@@ -254,6 +266,9 @@ func (a *App) Ping(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
+
+// leaveTime is how long what is left to do after clients were told may take. The longest that is waited for is a HID device: 12 s.
+var leaveTime = 15 * time.Second
 
 // startTime is when all has been read once. What that took is not needed again, and goes back to the system.
 const startTime = 5 * time.Second

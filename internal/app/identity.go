@@ -112,6 +112,13 @@ func AgentAddress(ctx context.Context, c *config.Config, host Host) (string, err
 	}
 }
 
+// NamesAgent reports whether settings, or this program's brand, say which agent is meant, or are in the way of that. Else AgentAddress is
+// that of the only one that runs, whosever it is.
+func NamesAgent(c *config.Config, host Host) bool {
+	who, err := identity(c, nil, host)
+	return c.Control.Socket != "" || err != nil || who.ID != ""
+}
+
 // StateFolders are those in which the agent that the settings mean keeps its log and the reports of crashes: that of their vendor or of
 // this program's brand, else those of all vendors' agents that have been here.
 func StateFolders(c *config.Config, host Host) ([]string, error) {

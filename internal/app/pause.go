@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/platform/files"
-	"sidetone/internal/platform/paths"
-	"sidetone/internal/strictyaml"
+	"sidetone/internal/platform/keep"
 )
 
 // Pause has clients told nothing of what is known, and keeps that for the next start of the agent.
@@ -52,19 +49,20 @@ func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
 	return &control.Pause{Until: p.Until.Round(0), UntilLogin: p.UntilLogin, List: list}
 }
 
-// keptPause is a pause as a file has it. One until the next log-in is in a folder that ends with the session: so a log-in
-// is told from a mere start of the agent. Where there is no such folder it ends with the agent, which starts at log-in.
+// keptPause is a pause as it is kept. One until the next log-in is kept where it ends with the session: so a log-in is told from a mere
+// start of the agent. Where there is no such place it ends with the agent, which starts at log-in.
 type keptPause struct {
 	Until time.Time   `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
 	For   engine.Span `json:"for,omitzero"`   // how long it was to be: a clock that was set back makes it no longer
 }
 
-func (a *App) pauseFile(untilLogin bool) (string, error) {
+func (a *App) pausePlace(untilLogin bool) (keep.Text, error) {
+	const name = "pause.json"
 	folder, err := a.stateFolder()
 	if untilLogin {
-		folder, err = paths.SessionFolder(a.opts.Host.Getenv, a.opts.Settings.Identity.ID)
+		return keep.UntilLogOff(a.opts.Host.Getenv, a.opts.Settings.Identity.ID, folder, name)
 	}
-	return filepath.Join(folder, "pause.json"), err
+	return keep.File(filepath.Join(folder, name)), err
 }
 
 func (a *App) keepPause(p engine.Pause, until time.Time) error {
@@ -80,24 +78,17 @@ func (a *App) keepPause(p engine.Pause, until time.Time) error {
 		return err
 	}
 	a.pauseKept = true
-	path, err := a.pauseFile(p.UntilLogin)
+	place, err := a.pausePlace(p.UntilLogin)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = files.Replace(path, text, 0o600)
+		err = place.Write(text)
 	}
 	return err
 }
 
 func (a *App) forgetPause() (err error) {
 	for _, untilLogin := range []bool{false, true} {
-		path, missing := a.pauseFile(untilLogin)
-		if missing != nil {
-			continue
-		}
-		if failed := os.Remove(path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
-			err = errors.Join(err, failed)
+		if place, missing := a.pausePlace(untilLogin); missing == nil {
+			err = errors.Join(err, place.Remove())
 		}
 	}
 	a.pauseKept = err != nil
@@ -123,16 +114,16 @@ func (a *App) forgetEndedPause() {
 // keptPause is the pause that an agent before this one has left; nil: none.
 func (a *App) keptPause() *engine.Pause {
 	for _, untilLogin := range []bool{false, true} {
-		path, err := a.pauseFile(untilLogin)
+		place, err := a.pausePlace(untilLogin)
 		if err != nil {
 			continue
 		}
-		kept, err := readPause(path)
+		kept, err := readPause(place)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			a.log.Warn("a pause is not kept up", "remedy", "remove "+path, "reason", err)
+			a.log.Warn("a pause is not kept up", "remedy", "remove "+place.String(), "reason", err)
 			continue
 		}
 		a.pauseKept = true
@@ -150,11 +141,11 @@ func (a *App) keptPause() *engine.Pause {
 	return nil
 }
 
-func readPause(path string) (kept keptPause, err error) {
-	text, err := strictyaml.ReadFile(path) // which does not wait for a pipe
+func readPause(place keep.Text) (kept keptPause, err error) {
+	text, err := place.Read()
 	if err == nil {
 		if err = json.Unmarshal(text, &kept); err != nil {
-			err = fmt.Errorf("cannot read %s: %w", path, err)
+			err = fmt.Errorf("cannot read %s: %w", place, err)
 		}
 	}
 	return kept, err

@@ -44,6 +44,7 @@ func (c *collector) write(lines []byte) error {
 // TestSlowRecording takes nothing while more happens than is kept. The Engine does not wait, and
 // the recording says that it ends early.
 func TestSlowRecording(t *testing.T) {
+	t.Parallel()
 	a := startApp(t, Options{Settings: bareSettings(t)})
 	var got collector
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -46,7 +46,7 @@ func (s *Settings) openEndpoints(
 		}
 	}
 	if from.Audio {
-		o := audio.Options{Server: from.PulseServer, Getenv: host.Getenv, Alone: safe}
+		o := audio.Options{Name: ProgramName(host), Server: from.PulseServer, Getenv: host.Getenv, Alone: safe}
 		if from.Effects && !safe {
 			o.Effects = func(e devices.Endpoint) bool { return resolver().WantsEffects(e) }
 		}

@@ -277,6 +277,7 @@ func TestStateFileEndsWithItsHeadset(t *testing.T) {
 }
 
 func TestStateFileLeaseEnds(t *testing.T) {
+	t.Parallel()
 	s := newSuite(t, statesPath(t), "A1")
 	s.replace(saying("suite, hardware_mute, true"), 2*time.Hour-4*time.Second)
 	s.has("suite: hardware_mute=true")

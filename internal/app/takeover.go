@@ -20,21 +20,20 @@ const (
 	readyTimeout = 30 * time.Second
 	// quietTimeout is how long HID devices may take to answer what they are asked at the start. What they have not told by then is unknown.
 	quietTimeout = 3 * time.Second
-	// takeTimeout is how long a lock may still be held by an agent that has let go of it, or has just been killed.
+	// takeTimeout is how long a lock may still be held by an agent that has let go of it, or whose process has just been ended.
 	takeTimeout = 5 * time.Second
 )
 
-// takeOver goes on in place of the agent that runs, once this one knows what there is. On an error that one goes on, if it can.
-func (a *App) takeOver(ctx context.Context) error {
+// takeOver goes on in place of the agent that runs, once this one knows what there is. With an error, of which the outcome is the kind,
+// that one goes on, if it can.
+func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	if err := a.awaitReady(ctx); err != nil {
-		a.next.apply(onNotReady)
-		return err
+		return onNotReady, err
 	}
 	a.next.apply(onReady)
 	address, err := a.opts.Settings.controlAddress(a.opts.Host)
 	if err != nil {
-		a.next.apply(onRefused)
-		return err
+		return onRefused, err
 	}
 	before := clientOf(address).HandoverConn()
 	defer before.Close()
@@ -46,12 +45,11 @@ func (a *App) takeOver(ctx context.Context) error {
 	if err == nil {
 		a.next.apply(onLetGo)
 	} else if err = a.whyNot(ctx, err); err != nil {
-		a.next.apply(onRefused)
-		return err
+		return onRefused, err
 	} else {
 		a.next.apply(onGone)
 	}
-	if err = a.awaitLocks(ctx); err == nil {
+	if err = a.awaitLocks(ctx, takeTimeout); err == nil {
 		err = a.goOnWith(known)
 	}
 	if err == nil {
@@ -61,15 +59,14 @@ func (a *App) takeOver(ctx context.Context) error {
 		err = confirm(ctx, before)
 	}
 	if err != nil {
-		a.next.apply(onTooLate)
-		return err
+		return onTooLate, err
 	}
 	a.guardCrashes()
 	if historyErr == nil {
 		a.timeline.GoOn(history)
 		a.timeline.Snapshot(a.engine.View().Snapshot)
 	}
-	return nil
+	return onTaken, nil
 }
 
 // confirm has the other agent end. From here on clients are this agent's to tell, even of its own end: so whether that one has heard of it
@@ -121,9 +118,9 @@ func (a *App) whyNot(ctx context.Context, err error) error {
 	return nil
 }
 
-// awaitLocks takes what the other agent has let go.
-func (a *App) awaitLocks(ctx context.Context) error {
-	limit := time.Now().Add(takeTimeout)
+// awaitLocks takes what the other agent lets go within that time.
+func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
+	limit := time.Now().Add(within)
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
 	for {

@@ -9,7 +9,7 @@ import (
 )
 
 // Upgrade starts this program anew, as it is on disk now, and returns when that goes on in place of this one. If it ends before, or ctx
-// does, this one goes on.
+// does, this one goes on; if this one is told to stop before, neither does.
 func (a *App) Upgrade(ctx context.Context) error {
 	if a.opts.Successor == nil {
 		return conflict("this agent is part of another program, and cannot be started anew")
@@ -36,15 +36,23 @@ func (a *App) Upgrade(ctx context.Context) error {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	select {
-	case <-a.next.confirmed:
-		return nil
-	case <-ended:
-		err = conflict("this agent goes on, as the one that was started has ended (%s): its log says why", cmd.ProcessState)
-	case <-ctx.Done():
-		_ = cmd.Process.Kill()
-		<-ended
-		err = fmt.Errorf("the program that was started was not ready in time: %w", ctx.Err())
+	for stop := a.stop; err == nil; {
+		select {
+		case <-a.next.confirmed:
+			return nil
+		case <-stop:
+			stop = nil
+			if a.next.endWaiting() {
+				<-ended
+				err = &control.Refusal{Kind: control.ErrStopping, Message: "this agent was told to stop before another one could go on"}
+			}
+		case <-ended:
+			err = conflict("this agent goes on, as the one that was started has ended (%s): its log says why", cmd.ProcessState)
+		case <-ctx.Done():
+			_ = cmd.Process.Kill()
+			<-ended
+			err = fmt.Errorf("the program that was started was not ready in time: %w", ctx.Err())
+		}
 	}
 	select {
 	case <-a.next.confirmed: // it was ready at the last moment
@@ -60,4 +68,16 @@ func (s *succession) started(child *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.child = child
+}
+
+// endWaiting ends what Upgrade has started, unless this agent has let go: what becomes of it then is awaitSuccessor's to say.
+func (s *succession) endWaiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.state {
+	case released, reclaiming, withdrawing, replaced:
+		return false
+	}
+	_ = s.child.Kill()
+	return true
 }

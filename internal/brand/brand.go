@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sidetone/internal/strictyaml"
@@ -24,7 +25,7 @@ type Identity struct {
 type File struct {
 	Path   string   `yaml:"-"`
 	Vendor Identity `yaml:"vendor"`
-	// Languages are those that users may have, beside English; none: all.
+	// Languages are those that users may have, beside English, the first for whose desktop speaks none of them; none: all, and English.
 	Languages []string `yaml:"languages,omitempty"`
 	// Texts are messages that replace the shipped ones, or add languages, by BCP 47 tag and key.
 	Texts map[string]texts.Messages `yaml:"texts,omitempty"`
@@ -48,6 +49,9 @@ const DesktopLanguage = "auto"
 func (f *File) Printer(requested string, preferred []string) (texts.Printer, error) {
 	set := f.Set()
 	if requested == "" || requested == DesktopLanguage {
+		if f != nil && len(f.Languages) > 0 {
+			preferred = append(slices.Clone(preferred), f.Languages[0])
+		}
 		return f.speaker(set.Match(preferred...)), nil
 	}
 	say := f.speaker(requested)

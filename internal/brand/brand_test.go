@@ -85,6 +85,11 @@ func TestLoad(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"en", "ja"}, some.Set().Languages())
 		require.Contains(t, f.Set().Languages(), "de", "of another file")
+		for lang, preferred := range map[string][]string{"ja": {"fr", "C"}, "en": {"fr", "en-GB"}} {
+			say, err := some.Printer(DesktopLanguage, preferred)
+			require.NoError(t, err)
+			require.Equal(t, lang, say.Lang(), "the first is for who speaks none")
+		}
 	}
 }
 

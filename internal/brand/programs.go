@@ -72,10 +72,12 @@ func EnvPrefix(program string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(program)) + "_"
 }
 
-// Commands is a text with a program's name in the commands that it gives, which begin with a quotation mark as in 'sidetone doctor'.
+// Commands is a text for people with a program's name in all that it calls by one: commands, which stand behind a quotation mark as in
+// 'sidetone doctor', or on a line of their own behind two spaces; variables of the environment; the file of udev's rules.
 func Commands(text, program string) string {
 	if program == Unbranded {
 		return text
 	}
-	return strings.ReplaceAll(text, "'"+Unbranded+" ", "'"+program+" ")
+	return strings.NewReplacer("'"+Unbranded+" ", "'"+program+" ", "\n  "+Unbranded+" ", "\n  "+program+" ",
+		EnvPrefix(Unbranded), EnvPrefix(program), "70-"+Unbranded+"-hid.rules", "70-"+program+"-hid.rules").Replace(text)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/texts"
 )
 
 func TestPrograms(t *testing.T) {
@@ -23,6 +25,18 @@ func TestPrograms(t *testing.T) {
 	require.Equal(t, "agent", ProgramName("/opt/acme/agent"))
 }
 
+// TestNoMessageNamesAnotherProgram than the brand's, in any language.
+func TestNoMessageNamesAnotherProgram(t *testing.T) {
+	for _, lang := range texts.Shipped.Languages() {
+		say := texts.For(lang)
+		for _, key := range texts.Keys() {
+			for _, form := range say.Template(key).Forms() {
+				require.NotRegexp(t, "(?i)sidetone", Commands(form, "acme-agent"), "%s: %s", lang, key)
+			}
+		}
+	}
+}
+
 func TestNamesOfABrand(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "acme-agent")
 	require.Equal(t, Unbranded, NameOf(program), "it was only renamed")
@@ -38,5 +52,13 @@ func TestNamesOfABrand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "have it start with 'acme-agent service install'", say.Text("condition.agent.service_missing.remedy", nil))
 	require.Equal(t, "run 'sidetone x', not sidetone", Commands("run 'sidetone x', not sidetone", Unbranded))
-	require.Equal(t, "run 'acme x', not sidetone", Commands("run 'sidetone x', not sidetone", "acme"))
+	for text, want := range map[string]string{
+		"run 'sidetone x', not sidetone":          "run 'acme-agent x', not sidetone",
+		"Example:\n\n  sidetone push x":           "Example:\n\n  acme-agent push x",
+		"set SIDETONE_VENDOR":                     "set ACME_AGENT_VENDOR",
+		"/etc/udev/rules.d/70-sidetone-hid.rules": "/etc/udev/rules.d/70-acme-agent-hid.rules",
+		"/run/user/1000/sidetone/acme/agent.sock": "/run/user/1000/sidetone/acme/agent.sock",
+	} {
+		require.Equal(t, want, Commands(text, "acme-agent"))
+	}
 }

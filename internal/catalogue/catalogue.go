@@ -77,9 +77,9 @@ func (k LinkKind) bus() devices.Bus {
 	}
 }
 
-// IsWireless reports whether such a link may appear without the headset being switched on: plugging in a dongle, or coming
+// isWireless reports whether such a link may appear without the headset being switched on: plugging in a dongle, or coming
 // back into Bluetooth range, finds a headset that may have been on, and muted, for long.
-func (k LinkKind) IsWireless() bool { return k == LinkDongle || k == LinkBluetooth }
+func (k LinkKind) isWireless() bool { return k == LinkDongle || k == LinkBluetooth }
 
 // Link matches the endpoints of a product.
 type Link struct {

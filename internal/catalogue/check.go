@@ -52,9 +52,9 @@ func (c *Catalogue) check(recorded bool) []Fault {
 	return f.list
 }
 
-// Warnings returns what is worth a second look in a catalogue without faults: it may be right for the device, but often
+// warnings returns what is worth a second look in a catalogue without faults: it may be right for the device, but often
 // is not.
-func (c *Catalogue) Warnings() []Fault {
+func (c *Catalogue) warnings() []Fault {
 	f := faults{}
 	for i, p := range c.Products {
 		f.product(fmt.Sprintf("$.products[%d]", i), p)

@@ -38,7 +38,7 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 		if r.Kind != HIDToggle {
 			f.muteValue(path+".value", *r.Value, u)
 		}
-		if r.AnyReport() {
+		if r.anyReport() {
 			f.warn(path, "report_id, or when", "any report counts, so this rule is not applied where reports have numbers")
 		}
 	}

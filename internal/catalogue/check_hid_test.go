@@ -410,7 +410,7 @@ func TestCheckWarnings(t *testing.T) {
 			}
 			cat := catalogueOf(p)
 			require.Empty(t, cat.Check())
-			require.Equal(t, c.want, cat.Warnings())
+			require.Equal(t, c.want, cat.warnings())
 		})
 	}
 }

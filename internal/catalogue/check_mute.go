@@ -60,5 +60,5 @@ func (r HIDUsage) isRequest() bool {
 	return is(r.Page, 0x0b) && is(r.Usage, 0x2f) && !asked
 }
 
-// AnyReport reports whether the rule applies to every report of the device.
-func (r HIDReport) AnyReport() bool { return r.ReportID == nil && len(r.When) == 0 }
+// anyReport reports whether the rule applies to every report of the device.
+func (r HIDReport) anyReport() bool { return r.ReportID == nil && len(r.When) == 0 }

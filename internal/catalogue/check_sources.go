@@ -109,7 +109,7 @@ func (p Product) usage(f devices.Field, list []devices.OS) usage {
 		field: f, os: list, allowWrite: p.AllowWrite,
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
 		link:     len(p.LinkState) > 0,
-		wireless: !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && !l.Kind.IsWireless() }),
+		wireless: !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && !l.Kind.isWireless() }),
 		hid:      slices.ContainsFunc(p.Sources, func(r SourceRule) bool { return r.readsHID() }),
 	}
 }

@@ -54,7 +54,7 @@ func (p Product) models(os devices.OS) (out []hid.Model) {
 		}
 		for _, pid := range l.PIDs {
 			out = append(out, hid.Model{
-				Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.IsWireless(),
+				Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.isWireless(),
 			})
 		}
 	}

@@ -76,7 +76,7 @@ func loadWarnings(path string) ([]strictyaml.Problem, error) {
 	if len(problems) > 0 {
 		return nil, nil
 	}
-	return located(doc, cat.Warnings()), nil
+	return located(doc, cat.warnings()), nil
 }
 
 // located turns faults into problems with their position in the file.

@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/devices"
 )
 
-const udevHead = `# Lets the user who sits at the machine read the HID devices of %s, so that sidetone needs no privileges.
+const udevHead = `# Lets the user who sits at the machine read the HID devices of %s, so that the agent needs no privileges.
 #
 # The kernel names a HID device BUS:VENDOR:PRODUCT.NUMBER, in upper-case hex digits. One line fits a product over
 # USB and over Bluetooth.

@@ -171,6 +171,77 @@ func TestWhoDecides(t *testing.T) {
 	require.Equal(t, opts.Policy[1], problems[0].File)
 }
 
+// TestPolicyThatSaysNothing is refused: YAML has null where somebody means an empty text, or has indented a group wrongly.
+func TestPolicyThatSaysNothing(t *testing.T) {
+	dir := t.TempDir()
+	opts := Options{
+		UserFile: writeFile(t, filepath.Join(dir, "config.yaml"), "push: {state_file: /tmp/states.json}\nlog:\n"),
+		Policy: []string{
+			writeFile(t, filepath.Join(dir, "10.yaml"), "push:\n  state_file:\nreport: {fields: }\nrpc:\nlog: {level: ~}\n"),
+			writeFile(t, filepath.Join(dir, "20.yaml"), "# nothing yet\n"),
+		},
+	}
+	_, _, problems := Load(opts)
+	const says = "the value is missing, and so the key decides nothing: "
+	const hint = " (write one, or leave the key out)"
+	require.Equal(t, []string{
+		opts.Policy[0] + `:2:3: ` + says + `"state_file"` + hint,
+		opts.Policy[0] + `:3:10: ` + says + `"fields"` + hint,
+		opts.Policy[0] + `:4:1: ` + says + `"rpc"` + hint,
+		opts.Policy[0] + `:5:7: ` + says + `"level"` + hint,
+	}, strictyamltest.Texts(problems))
+
+	writeFile(t, opts.Policy[0], "push: {state_file: \"\"}\nreport: {fields: []}\n")
+	cfg, _, problems := Load(opts)
+	require.Empty(t, strictyamltest.Texts(problems))
+	require.Empty(t, cfg.Push.StateFile)
+	require.Empty(t, cfg.Report.Fields)
+}
+
+// TestVariablesOfOthers: a program whose name begins like this one's, and a vendor's other software, have variables that begin like ours.
+func TestVariablesOfOthers(t *testing.T) {
+	load := func(env ...string) []string {
+		_, _, problems := Load(Options{EnvPrefix: "ACME_AGENT_", Env: env})
+		return strictyamltest.Texts(problems)
+	}
+	for _, k := range Keys() {
+		require.Empty(t, load("ACME_AGENT_PRO_"+k.Env+"=x", "ACME_AGENT_X_"+k.Env+"=x"))
+	}
+	require.Empty(t, load("ACME_AGENT_HOME=/opt/acme", "ACME_AGENT_TOKEN=x", "ACME_AGENT_SERVER_URL=x"))
+	for mistake, meant := range map[string]string{
+		"RPC_PORT": "RPC_PORTS", "LOGLEVEL": "LOG_LEVEL", "CATALOG": "CATALOGUE", "RPC_TOKEN": "RPC_TOKENS", "CONTROL_SOCKT": "CONTROL_SOCKET",
+	} {
+		require.Equal(t, []string{"ACME_AGENT_" + mistake + ": unknown environment variable (did you mean \"ACME_AGENT_" + meant + "\"?)"},
+			load("ACME_AGENT_"+mistake+"=1"))
+	}
+}
+
+// TestAddressAlone: who only asks the agent that runs needs nothing but the settings that say which.
+func TestAddressAlone(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "one.sock")
+	user := writeFile(t, filepath.Join(dir, "config.yaml"), "control: {socket: '"+socket+"'}\nrpc: {on_exti: leave, tokens: -1}\n")
+	policy := writeFile(t, filepath.Join(dir, "10.yaml"), "log: [\n")
+	opts := Options{UserFile: user, Policy: []string{policy}, Env: []string{"SIDETONE_VENDOR=acme"}}
+	c, others, problems := LoadAddress(opts)
+	require.Empty(t, problems)
+	require.Len(t, others, 3)
+	require.Equal(t, socket, c.Control.Socket)
+	require.Equal(t, "acme", c.Vendor)
+	c.Control, c.Vendor = Control{}, ""
+	require.Equal(t, Default(), c)
+
+	opts.Env = []string{"SIDETONE_VENDOR=No Such"}
+	_, _, problems = LoadAddress(opts)
+	require.Len(t, problems, 1)
+	require.Equal(t, "$.vendor", problems[0].Path)
+
+	opts.Env, opts.Explicit = nil, filepath.Join(dir, "missing.yaml")
+	_, _, problems = LoadAddress(opts)
+	require.Len(t, problems, 1, "what the caller has named is not ignored")
+	require.Equal(t, opts.Explicit, problems[0].File)
+}
+
 // TestPathsOfVendorAndAdministrator are whole: there is no folder that such a file could mean by another one.
 func TestPathsOfVendorAndAdministrator(t *testing.T) {
 	dir := t.TempDir()
@@ -397,11 +468,13 @@ func TestExampleIsTheDefault(t *testing.T) {
 	cfg, _, problems := Load(Options{Explicit: path})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, Default(), cfg)
+	_, _, problems = Load(Options{Policy: []string{path}})
+	require.Empty(t, strictyamltest.Texts(problems), "an administrator's policy has the form of this file")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, k := range Keys() {
 		name := k.Path[strings.LastIndex(k.Path, ".")+1:]
-		require.Regexp(t, regexp.MustCompile(`(?m)^ *`+name+`:`), string(text))
+		require.Regexp(t, regexp.MustCompile(`(?m)^ *(?:# )?`+name+`:`), string(text))
 	}
 }
 

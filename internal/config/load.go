@@ -60,6 +60,38 @@ type Setting struct {
 // Load reads all settings. In falling order of precedence: policy, flags, environment, the user's file, the
 // system's file, the vendor's, defaults. If there is any problem the other results are nil.
 func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
+	l := gather(o)
+	if len(l.problems) == 0 {
+		l.check()
+	}
+	if len(l.problems) > 0 {
+		return nil, nil, l.problems
+	}
+	return l.config, l.settings(), nil
+}
+
+// LoadAddress reads the settings that say which agent is meant, control.socket and vendor; others have their defaults. What is wrong with
+// those, or keeps a file from being read, is returned beside the problems, for which there is no result.
+func LoadAddress(o Options) (c *Config, others, problems []strictyaml.Problem) {
+	l := gather(o)
+	l.check()
+	for _, p := range l.problems {
+		if p.Path == "$.control.socket" || p.Path == "$.vendor" || o.Explicit != "" && p.File == o.Explicit {
+			problems = append(problems, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, problems
+	}
+	c = Default()
+	c.Control, c.Vendor = l.config.Control, l.config.Vendor
+	return c, others, nil
+}
+
+// gather reads all that says something.
+func gather(o Options) *loader {
 	l := newLoader()
 	l.home = homeIn(o.Env)
 	l.file(LayerVendor, o.VendorFile, false)
@@ -79,13 +111,7 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	for _, r := range o.Registry {
 		l.registry(r)
 	}
-	if len(l.problems) == 0 {
-		l.check()
-	}
-	if len(l.problems) > 0 {
-		return nil, nil, l.problems
-	}
-	return l.config, l.settings(), nil
+	return l
 }
 
 // homeIn returns the user's home folder according to an environment, "" if it is not set there.
@@ -138,12 +164,21 @@ func (l *loader) file(layer Layer, path string, required bool) {
 
 func (l *loader) decode(layer Layer, path string, data []byte) {
 	doc, problems := strictyaml.Decode(path, data, l.config)
+	if layer == LayerPolicy && len(problems) == 0 {
+		problems = Unsaid(doc, "$")
+	}
 	l.problems = append(l.problems, problems...)
 	for _, s := range l.leaves {
 		if doc.Has("$." + s.path) {
 			l.set(s, origin{layer: layer, doc: doc}, filepath.Dir(path))
 		}
 	}
+}
+
+// Unsaid are the keys below path without a value, which decide nothing: whoever writes one into a policy means something.
+func Unsaid(doc *strictyaml.Document, path string) []strictyaml.Problem {
+	const message = "the value is missing, and so the key decides nothing"
+	return doc.Unsaid(path, message, "write one, or leave the key out")
 }
 
 // set records where a value comes from and makes its paths absolute.
@@ -196,19 +231,29 @@ func (l *loader) env(prefix string, environ []string) {
 			values[key] = value // of duplicates the last wins, as in os/exec
 		}
 	}
-	names := make([]string, len(l.leaves))
+	own, names := make([]string, len(l.leaves)), make([]string, len(l.leaves))
 	for i, s := range l.leaves {
-		names[i] = prefix + envName(s.path)
+		own[i] = envName(s.path)
+		names[i] = prefix + own[i]
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		i := slices.Index(names, name)
 		switch {
-		case i < 0:
+		case i < 0 && mistyped(strings.TrimPrefix(name, prefix), own):
 			l.unknown(name, name, "unknown environment variable", names)
+		case i < 0: // another program's, whose name begins like this one's
 		case values[name] != "":
 			l.decodeText(LayerEnvironment, l.leaves[i], name, values[name])
 		}
 	}
+}
+
+// mistyped reports whether a name is like that of a setting. One that ends in such a name is right for a program that has more before it,
+// as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
+func mistyped(name string, valid []string) bool {
+	another := func(v string) bool { return strings.HasSuffix(name, "_"+v) }
+	like := func(v string) bool { return strictyaml.Near(name, v) }
+	return !slices.ContainsFunc(valid, another) && slices.ContainsFunc(valid, like)
 }
 
 func (l *loader) flags(flags map[string]string) {

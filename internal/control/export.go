@@ -16,7 +16,7 @@ func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
 	s.export(w, r, "application/zip", func(archive io.Writer) error {
 		err := s.backend.Bundle(archive)
 		if err == nil {
-			w.Header().Set("Content-Disposition", `attachment; filename="sidetone-bundle.zip"`)
+			w.Header().Set("Content-Disposition", `attachment; filename="bundle.zip"`)
 		}
 		return err
 	})

@@ -142,39 +142,44 @@ func Last(folders []string) (path string, at time.Time) {
 // Report is that of one crash.
 type Report struct{ Name, Text string }
 
-// report makes one of what the process before has left.
+// report makes one of what the process before has left, or of the code with which it has crashed.
 func (g *Guard) report(code int) error {
-	info, err := os.Stat(g.path(output))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		_ = os.Rename(g.path(reserved), g.path(output)) // there is none the first time
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file: remove it", g.path(output)) // a pipe would be waited for
-	}
-	all, err := os.ReadFile(g.path(output))
+	said, at, err := g.said()
 	if err != nil {
 		return err
 	}
-	said := strings.TrimRight(string(all), "\x00")
-	if said == "" && code != 0 {
-		said = fmt.Sprintf("Exception 0x%x, of which nothing else is known\n", uint32(code))
+	if said == "" && code != 0 { // it has written nothing since it started: the time of its output is of no use
+		said, at = fmt.Sprintf("Exception 0x%x, of which nothing else is known\n", uint32(code)), time.Now()
 	}
 	if said == "" || strings.HasPrefix(said, "SIGQUIT") {
 		return nil // it was killed, or somebody asked for this, as with Ctrl-\
 	}
 	before, _ := os.ReadFile(g.path(conditions)) // it may be missing
 	text := string(before) + anonymous(said)
-	path := g.path(fmt.Sprintf("crash-%d.txt", info.ModTime().UnixMilli()))
+	path := g.path(fmt.Sprintf("crash-%d.txt", at.UnixMilli()))
 	_ = os.Truncate(g.path(output), minBytes) // what was reserved is for the report
 	if files.Replace(path, []byte(text[:min(len(text), maxBytes)]), 0o600) != nil {
 		if err := os.WriteFile(path, nil, 0o600); err != nil { // a report without text counts, too
 			return err
 		}
 	}
-	return g.dropOld(info.ModTime())
+	return g.dropOld(at)
+}
+
+// said is what the runtime has written as the process before crashed, and when.
+func (g *Guard) said() (text string, at time.Time, err error) {
+	info, err := os.Stat(g.path(output))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // that has ended in order, or there was none
+		_ = os.Rename(g.path(reserved), g.path(output)) // there is none the first time
+		return "", at, nil
+	case err != nil:
+		return "", at, err
+	case !info.Mode().IsRegular():
+		return "", at, fmt.Errorf("%s is no regular file: remove it", g.path(output)) // a pipe would be waited for
+	}
+	all, err := os.ReadFile(g.path(output))
+	return strings.TrimRight(string(all), "\x00"), info.ModTime(), err
 }
 
 // dropOld removes reports of which there are too many, after one of a crash at that time was added.

@@ -119,16 +119,19 @@ func TestReportNamesNobody(t *testing.T) {
 	require.ErrorContains(t, err, "is no regular file: remove it")
 }
 
-// TestCrashOfWhichOnlyTheCodeIsKnown counts like others. An agent that has left words is not reported twice.
+// TestCrashOfWhichOnlyTheCodeIsKnown counts like others, and was when the next agent starts, not when the one that crashed did: it has
+// written nothing since. An agent that has left words is not reported twice.
 func TestCrashOfWhichOnlyTheCodeIsKnown(t *testing.T) {
 	folder := t.TempDir()
 	for n := range Limit {
 		g, err := Open(folder, "sidetone 1.0", 0xc0000005)
 		require.NoError(t, err)
-		require.Len(t, g.Reports(), n, "there was no agent before the first")
 		forget(g)
-		at := time.Now().Add(time.Duration(n-Limit) * time.Second)
-		require.NoError(t, os.Chtimes(filepath.Join(folder, output), at, at))
+		require.Len(t, g.Reports(), n+1)
+		require.WithinDuration(t, time.Now(), timeOf(g.reports[0]), time.Hour)
+		started := time.Now().Add(-8 * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(folder, output), started, started))
+		time.Sleep(2 * time.Millisecond) // a report is named after the time
 	}
 	crashed(t, folder, "fatal error: x\n", time.Now())
 	g, err := Open(folder, "sidetone 1.0", 0xc0000005)
@@ -136,7 +139,20 @@ func TestCrashOfWhichOnlyTheCodeIsKnown(t *testing.T) {
 	t.Cleanup(func() { forget(g) })
 	require.True(t, g.Looping(time.Now()))
 	all := g.Reports()
-	require.Len(t, all, Limit)
+	require.Len(t, all, Limit+1)
 	require.Contains(t, all[0].Text, "Exception 0xc0000005, of which nothing else is known")
-	require.NotContains(t, all[Limit-1].Text, "Exception")
+	require.NotContains(t, all[Limit].Text, "Exception")
+}
+
+// TestCrashAfterAnEndInOrder counts, too: what was left to do at the end may fail, or this was no end, as where a hand-over has failed.
+func TestCrashAfterAnEndInOrder(t *testing.T) {
+	folder := t.TempDir()
+	open(t, folder).Close()
+	g, err := Open(folder, "sidetone 1.0", 0xc0000409)
+	require.NoError(t, err)
+	t.Cleanup(func() { forget(g) })
+	require.Len(t, g.Reports(), 1)
+	info, err := os.Stat(filepath.Join(folder, output))
+	require.NoError(t, err)
+	require.EqualValues(t, maxBytes, info.Size(), "what was reserved is there again")
 }

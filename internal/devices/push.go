@@ -71,8 +71,8 @@ type Unit struct {
 	Leaving bool      `json:"-"` // its endpoints are gone, and still reported for the removal grace
 }
 
-// Left reports whether nothing of the unit is present any more.
-func (u Unit) Left() bool { return u.Leaving && !u.HID }
+// left reports whether nothing of the unit is present any more.
+func (u Unit) left() bool { return u.Leaving && !u.HID }
 
 func (inst *instance) unit() Unit {
 	return Unit{
@@ -86,7 +86,7 @@ func (inst *instance) unit() Unit {
 func (g *Grouping) Units(product, serial string) (units []Unit) {
 	for _, m := range []*unitIndex{g.products[product], g.hidOnly[product]} {
 		for _, inst := range m.fitting(serial) {
-			if u := inst.unit(); !u.Left() && inst.link().Value != False {
+			if u := inst.unit(); !u.left() && inst.link().Value != False {
 				units = append(units, u)
 			}
 		}

@@ -197,7 +197,7 @@ func TestWhatIsHandedOverIsRecorded(t *testing.T) {
 		b.goOn(next)
 		b.pass(time.Minute)
 		stop()
-		out, err := Replay(records, Settings{}, false)
+		out, err := replay(records, Settings{}, false)
 		require.NoError(t, err)
 		require.True(t, out.Exact)
 		require.Len(t, out.Lists, 3, "paused, muted, the end of the lease")

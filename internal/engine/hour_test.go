@@ -49,6 +49,7 @@ var (
 // must never have been told anything older after anything newer, and while it answers nothing it
 // must have been left alone.
 func TestHour(t *testing.T) {
+	t.Parallel()
 	hours := []struct {
 		name       string
 		transports []rpcclient.Transport
@@ -76,6 +77,7 @@ func TestHour(t *testing.T) {
 // TestHourOfMany is an hour with all that can stand on the ports and sockets of one machine at
 // the same time. Each client that can know the truth must know it, whatever the others do.
 func TestHourOfMany(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a pipe cannot be closed and opened again while a connection to it lasts, which is what clients do here")
 	}

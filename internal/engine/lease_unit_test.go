@@ -278,7 +278,7 @@ func TestRecordingOfBoundPushes(t *testing.T) {
 		b.see("audio", other)
 		b.pass(time.Minute)
 		b.see("audio", a, other)
-		out, err := Replay(recording, Settings{}, false)
+		out, err := replay(recording, Settings{}, false)
 		require.NoError(t, err)
 		require.True(t, out.Exact)
 		require.Empty(t, out.Differences())
@@ -297,7 +297,7 @@ func TestOldRecordingOfPushes(t *testing.T) {
 `
 	set, err := replaySettings(t, devices.Options{}).MarshalJSON()
 	require.NoError(t, err)
-	out, err := Replay(readRecords(t, string(bytes.ReplaceAll([]byte(text), []byte("%SET%"), set))), Settings{}, false)
+	out, err := replay(readRecords(t, string(bytes.ReplaceAll([]byte(text), []byte("%SET%"), set))), Settings{}, false)
 	require.NoError(t, err)
 	require.Len(t, out.Lists, 1, "the mute was in force, and ends with the sleep")
 	require.Nil(t, out.Lists[0].List.Devices[0].HardwareMute)

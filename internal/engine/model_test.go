@@ -128,6 +128,7 @@ type publication struct {
 // TestHourAgainstModel plays whole hours in fake time. At every moment the Engine must have
 // published what the model says, each change of it at the very nanosecond, and nothing else.
 func TestHourAgainstModel(t *testing.T) {
+	t.Parallel()
 	for _, seed := range seeds(1, 2, 3, 4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

@@ -123,7 +123,7 @@ func TestPausesLeaveNothingBehind(t *testing.T) {
 			w.paused = false
 			w.tell(true, Input{Unpause: true})
 			w.pausing.endRecorders()
-			out, err := Replay(records, Settings{}, false)
+			out, err := replay(records, Settings{}, false)
 			require.NoError(t, err)
 			require.True(t, out.Exact)
 			require.Empty(t, out.Differences())

@@ -117,7 +117,7 @@ func TestPauseIsRecorded(t *testing.T) {
 		b.Pause(Pause{UntilLogin: true})
 		b.Unpause()
 		stop()
-		out, err := Replay(records, Settings{}, false)
+		out, err := replay(records, Settings{}, false)
 		require.NoError(t, err)
 		require.True(t, out.Exact)
 		require.Len(t, out.Lists, 3)

@@ -16,6 +16,17 @@ import (
 	"sidetone/internal/devices"
 )
 
+// replay plays a recording. See NewPlayer.
+func replay(recording []Record, fallback Settings, instead bool) (Replayed, error) {
+	p := NewPlayer(fallback, instead)
+	for i, r := range recording {
+		if err := p.Play(r); err != nil {
+			return Replayed{}, fmt.Errorf("record %d of the recording: %w", i+1, err)
+		}
+	}
+	return p.Result()
+}
+
 // readRecords reads lines of JSON.
 func readRecords(t testing.TB, text string) []Record {
 	t.Helper()
@@ -46,29 +57,29 @@ func listWith(mute bool) string { return fmt.Sprintf(listOf, mute) }
 func TestByHand(t *testing.T) {
 	trace := byHand + plugged + listWith(false) + muted + listWith(true) + gone + emptyList + `{"t":"3.9s","tick":true}` + "\n"
 	set := replaySettings(t, devices.Options{})
-	out, err := Replay(readRecords(t, trace), set, false)
+	out, err := replay(readRecords(t, trace), set, false)
 	require.NoError(t, err)
 	require.Len(t, out.Differences(), 1, "the grace is not over")
 	require.Contains(t, out.Differences()[0].String(), "a list that does not come")
 
-	out, err = Replay(readRecords(t, trace+`{"t":"1m0s","tick":true}`+"\n"), set, false)
+	out, err = replay(readRecords(t, trace+`{"t":"1m0s","tick":true}`+"\n"), set, false)
 	require.NoError(t, err)
 	require.Empty(t, out.Differences())
 	require.Equal(t, Span(4*time.Second), out.Lists[2].T, "not when the tick came")
 	require.Equal(t, Replayed{Inputs: 5, Length: Span(time.Minute), Lists: out.Lists, Recorded: out.Recorded, lastInput: Span(time.Minute)}, out)
 
-	ended, err := Replay(readRecords(t, trace+`{"t":"1m0s","end":{}}`+"\n"), set, false)
+	ended, err := replay(readRecords(t, trace+`{"t":"1m0s","end":{}}`+"\n"), set, false)
 	require.NoError(t, err)
 	require.Equal(t, out.Lists, ended.Lists, "an end lets time come, too")
 
-	out, err = Replay(readRecords(t, byHand+plugged+listWith(true)+muted), set, false)
+	out, err = replay(readRecords(t, byHand+plugged+listWith(true)+muted), set, false)
 	require.NoError(t, err)
 	var says []string
 	for _, d := range out.Differences() {
 		says = append(says, strings.SplitN(d.String(), ":", 2)[0])
 	}
 	require.Equal(t, []string{"at 1s a list that is not in the recording"}, says, "the other is found")
-	out, err = Replay(readRecords(t, byHand+plugged+listWith(true)), set, false)
+	out, err = replay(readRecords(t, byHand+plugged+listWith(true)), set, false)
 	require.NoError(t, err)
 	require.Contains(t, out.Differences()[0].String(), "another list")
 }
@@ -83,7 +94,7 @@ func TestBusyAgent(t *testing.T) {
 			`{"t":"2s","observe":{"source":"audio","endpoints":[{` + aMic + `,"mute":false}]}}` + "\n" +
 			`{"t":"2.01s","observe":{"source":"audio"}}` + "\n" + `{"t":"3.02s","tick":true}` + "\n" + lists + `{"t":"9s","end":{}}` + "\n"
 	}
-	out, err := Replay(readRecords(t, both("")), replaySettings(t, devices.Options{}), true)
+	out, err := replay(readRecords(t, both("")), replaySettings(t, devices.Options{}), true)
 	require.NoError(t, err)
 	var times []Span
 	for _, l := range out.Lists {
@@ -95,10 +106,10 @@ func TestBusyAgent(t *testing.T) {
 // TestSystemOfTrace has the replay take another system for its own.
 func TestSystemOfTrace(t *testing.T) {
 	set := replaySettings(t, devices.Options{})
-	out, err := Replay(readRecords(t, strings.Replace(byHand, "linux", "windows", 1)+plugged), set, false)
+	out, err := replay(readRecords(t, strings.Replace(byHand, "linux", "windows", 1)+plugged), set, false)
 	require.NoError(t, err)
 	require.Equal(t, "mic", out.Lists[0].List.Devices[0].ID, "where devices are known by their id")
-	out, err = Replay(readRecords(t, byHand+plugged), set, false)
+	out, err = replay(readRecords(t, byHand+plugged), set, false)
 	require.NoError(t, err)
 	require.Equal(t, "Mic", out.Lists[0].List.Devices[0].ID)
 }
@@ -116,10 +127,10 @@ func TestPlayerRefuses(t *testing.T) {
 		"no product \"zoo\"":              byHand + `{"t":"1s","push":{"product":"zoo","owner":"x","state":{"hardware_mute":true}}}` + "\n",
 		"its beginning was complete":      ticks + plugged,
 	} {
-		_, err := Replay(readRecords(t, trace), set, false)
+		_, err := replay(readRecords(t, trace), set, false)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Replay(readRecords(t, byHand+plugged), Settings{}, false)
+	_, err := replay(readRecords(t, byHand+plugged), Settings{}, false)
 	require.ErrorIs(t, err, ErrNoSettings)
 }
 
@@ -152,13 +163,13 @@ func TestRecordRefuses(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	records := readRecords(t, recorded(t))
 	require.NotNil(t, records[len(records)-1].End)
-	out, err := Replay(records, Settings{}, false)
+	out, err := replay(records, Settings{}, false)
 	require.NoError(t, err)
 	require.Empty(t, out.Cut)
 	require.Len(t, out.Recorded, 3)
 	begin := 0
 	for i, r := range records[:len(records)-1] {
-		out, err := Replay(records[:i+1], Settings{}, false)
+		out, err := replay(records[:i+1], Settings{}, false)
 		if r.Begin != nil {
 			begin = i
 		}
@@ -177,17 +188,17 @@ func TestCutOff(t *testing.T) {
 		}
 		lists++
 		without := slices.Delete(slices.Clone(records), i, i+1)
-		out, err := Replay(without, Settings{}, false)
+		out, err := replay(without, Settings{}, false)
 		require.NoError(t, err)
 		require.Len(t, out.Differences(), 1, "a list that is missing is no cut")
 		if lists < 3 {
-			out, err := Replay(without[:len(without)-1], Settings{}, false)
+			out, err := replay(without[:len(without)-1], Settings{}, false)
 			require.NoError(t, err)
 			require.Len(t, out.Differences(), 1, "nor is it behind a cut, but for the last")
 		}
 	}
 	records[len(records)-1].End.Error = "too slow"
-	out, err = Replay(records, Settings{}, false)
+	out, err = replay(records, Settings{}, false)
 	require.NoError(t, err)
 	require.Equal(t, "too slow", out.Cut)
 }
@@ -297,7 +308,7 @@ func TestRecordingWithARuleThatSaysNothing(t *testing.T) {
 		`"products":[{"id":"headset","name":"Headset","url":"https://acme.example/headset","priority":1,` +
 		`"links":[{"kind":"usb","vid":"1209","pids":["0700"]}],"endpoints":[{"type":"audioinput"}],` +
 		`"sources":[{"field":"hardware_mute","os_endpoint_mute":{}}]}]},"os":"linux","removal_grace":"1s","stale_after":"30s"}}}` + "\n"
-	out, err := Replay(readRecords(t, header+plugged+muted+`{"t":"1m0s","tick":true}`+"\n"), Settings{}, false)
+	out, err := replay(readRecords(t, header+plugged+muted+`{"t":"1m0s","tick":true}`+"\n"), Settings{}, false)
 	require.NoError(t, err)
 	require.Len(t, out.Lists, 1, "nobody knows who has muted it")
 	require.Nil(t, out.Lists[0].List.Devices[0].HardwareMute)

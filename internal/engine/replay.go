@@ -29,17 +29,6 @@ var ErrNoSettings = errors.New("the recording has no settings of its own: say wh
 // maxIdleSteps ends a replay in which things fall due without end.
 const maxIdleSteps = 100_000
 
-// Replay plays a recording. See NewPlayer.
-func Replay(recording []Record, fallback Settings, instead bool) (Replayed, error) {
-	p := NewPlayer(fallback, instead)
-	for i, r := range recording {
-		if err := p.Play(r); err != nil {
-			return Replayed{}, fmt.Errorf("record %d of the recording: %w", i+1, err)
-		}
-	}
-	return p.Result()
-}
-
 // Player replays a recording, record by record, under a virtual clock.
 type Player struct {
 	Published func(devices.Snapshot) // gets each list with where it comes from, and the one that is in force at the beginning; may be nil

@@ -137,6 +137,7 @@ func (sim *simulation) act() {
 // A recording that begins at any moment, written as JSON and read back, gives the same lists at the
 // same moments, byte for byte.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +172,7 @@ func TestReplay(t *testing.T) {
 				require.NoError(t, json.Unmarshal(l, &r))
 				recording = append(recording, r)
 			}
-			out, err := Replay(recording, Settings{}, false)
+			out, err := replay(recording, Settings{}, false)
 			require.NoError(t, err)
 			require.True(t, out.Exact)
 			require.Greater(t, len(out.Recorded), 10)

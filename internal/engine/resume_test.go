@@ -26,7 +26,7 @@ func TestRecordedWake(t *testing.T) {
 		`{"slept":"8h0m0s"}`:                 false,
 	} {
 		trace := before + fmt.Sprintf(level, "20s", "02 80") + `{"t":"20.4s","resumed":` + resumed + "}\n" + `{"t":"1m0s","tick":true}` + "\n"
-		out, err := Replay(readRecords(t, trace), replaySettings(t, devices.Options{}), false)
+		out, err := replay(readRecords(t, trace), replaySettings(t, devices.Options{}), false)
 		require.NoError(t, err)
 		require.Equal(t, want, *out.Lists[len(out.Lists)-1].List.Devices[0].HardwareMute, resumed)
 	}

@@ -132,8 +132,8 @@ const (
 // Enum lists the names that a file may use.
 func (Moment) Enum() []string { return devices.Names([]Moment{AtAttach, AtResume, AtLinkUp}) }
 
-// AnyReport reports whether the rule applies to every report of the device.
-func (r InputReport) AnyReport() bool { return r.ID == nil && len(r.When) == 0 }
+// anyReport reports whether the rule applies to every report of the device.
+func (r InputReport) anyReport() bool { return r.ID == nil && len(r.When) == 0 }
 
 // via returns the kind of the rule's source for devices.Origin.
 func (r *Rule) via() string {
@@ -193,7 +193,7 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if !r.matches(d) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
-	if r.Report != nil && r.Report.AnyReport() && isNumbered(desc) {
+	if r.Report != nil && r.Report.anyReport() && isNumbered(desc) {
 		return false // it would mistake any other report, such as a key, for its own
 	}
 	if desc == nil {

@@ -3,28 +3,33 @@ package installation
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-// StopService has the service of that name begin to stop, where its program is that of the folder and runs. Windows Installer waits for
-// its end before it removes it.
+// StopService has the service of that name begin to stop, where its process is one of that program of the folder. Windows Installer waits
+// for its end before it removes it.
 func StopService(name, folder, program string) error {
 	all, err := Running(folder, []string{program})
 	for _, p := range all {
-		p.Close()
+		defer p.Close() // its number is nobody else's until then
 	}
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if err := stopService(name); err != nil && !errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) &&
+	isOurs := func(pid uint32) bool {
+		return slices.ContainsFunc(all, func(p Process) bool { return p.(*process).pid == pid })
+	}
+	if err := stopService(name, isOurs); err != nil && !errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) &&
 		!errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) && !errors.Is(err, windows.ERROR_SERVICE_CANNOT_ACCEPT_CTRL) {
 		return fmt.Errorf("stop the service %s: %w", name, err)
 	}
 	return nil
 }
 
-func stopService(name string) error {
+func stopService(name string, isOurs func(pid uint32) bool) error {
 	name16, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return err
@@ -34,10 +39,16 @@ func stopService(name string) error {
 		return err
 	}
 	defer windows.CloseServiceHandle(manager)
-	service, err := windows.OpenService(manager, name16, windows.SERVICE_STOP)
+	service, err := windows.OpenService(manager, name16, windows.SERVICE_STOP|windows.SERVICE_QUERY_STATUS)
 	if err != nil {
 		return err
 	}
 	defer windows.CloseServiceHandle(service)
+	var status windows.SERVICE_STATUS_PROCESS
+	const size = uint32(unsafe.Sizeof(status))
+	err = windows.QueryServiceStatusEx(service, windows.SC_STATUS_PROCESS_INFO, (*byte)(unsafe.Pointer(&status)), size, new(uint32))
+	if err != nil || !isOurs(status.ProcessId) {
+		return err
+	}
 	return windows.ControlService(service, windows.SERVICE_CONTROL_STOP, new(windows.SERVICE_STATUS))
 }

@@ -3,6 +3,7 @@ package installation
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -56,6 +57,15 @@ func TestStopService(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return status() == svc.Running }, time.Minute, 20*time.Millisecond)
 	require.NoError(t, StopService(name, t.TempDir(), "agent-service.exe"))
+	require.Equal(t, svc.Running, status())
+	elsewhere, ready := t.TempDir(), filepath.Join(t.TempDir(), "ready")
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "agent-service.exe"), data, 0o700))
+	other := exec.CommandContext(t.Context(), filepath.Join(elsewhere, "agent-service.exe"))
+	other.Env = append(os.Environ(), listenerEnv+"="+ready)
+	require.NoError(t, other.Start())
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	require.Eventually(t, func() bool { _, err := os.Stat(ready); return err == nil }, time.Minute, 20*time.Millisecond)
+	require.NoError(t, StopService(name, elsewhere, "agent-service.exe"), "whose program runs, and is not that of the service")
 	require.Equal(t, svc.Running, status())
 	require.NoError(t, StopService(name, folder, "agent-service.exe"))
 	require.Eventually(t, func() bool { return status() == svc.Stopped }, time.Minute, 20*time.Millisecond)

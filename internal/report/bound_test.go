@@ -15,6 +15,7 @@ import (
 
 // TestPageIsBounded: also of a day on which 40 products with long names do nothing but toggle, and two clients follow them.
 func TestPageIsBounded(t *testing.T) {
+	t.Parallel()
 	p := newPast(24 * time.Hour)
 	clients := []timeline.Client{
 		{ID: "1", Name: "Discord", State: "ready", Holds: true},

@@ -31,6 +31,7 @@ func show(t *testing.T, p Page, width int64, scheme string) (b *browser.Tab, url
 
 // TestInABrowser: the page fits at every width, follows the scheme, loads nothing, and axe finds nothing wrong with it.
 func TestInABrowser(t *testing.T) {
+	t.Parallel()
 	axe, err := os.ReadFile("testdata/axe-core/axe.min.js")
 	require.NoError(t, err)
 	for name, in := range map[string]Input{"workday": workday(), "hostile": hostile(`<img src=x onerror=alert(1)>` + long + "\u202eمرحبا")} {
@@ -62,6 +63,7 @@ func TestInABrowser(t *testing.T) {
 
 // TestEveryLanguageFits: the longest words of each language find their place, and every sentence that there is.
 func TestEveryLanguageFits(t *testing.T) {
+	t.Parallel()
 	in := workday()
 	in.Status.Conditions = control.ConditionsOf(healthtest.Recorded())
 	for _, lang := range texts.Shipped.Languages() {
@@ -89,6 +91,7 @@ func fits(t *testing.T, b *browser.Tab) {
 
 // TestPatternsDiffer: on, off, unknown and many changes are told apart without colour: what is drawn differs in shape.
 func TestPatternsDiffer(t *testing.T) {
+	t.Parallel()
 	b, _ := show(t, english(workday()), 1400, "light")
 	var looks []string
 	b.Eval(`[...document.querySelectorAll(".legend .swatch rect")].map((n) => {
@@ -100,6 +103,7 @@ func TestPatternsDiffer(t *testing.T) {
 
 // TestPrints: on white paper, with what the chart is drawn with.
 func TestPrints(t *testing.T) {
+	t.Parallel()
 	b, _ := show(t, english(workday()), 700, "dark")
 	b.Print()
 	fits(t, b)
@@ -111,6 +115,7 @@ func TestPrints(t *testing.T) {
 
 // TestTableForScreenReaders: what the chart shows is a table in the tree that a screen reader gets, at any width.
 func TestTableForScreenReaders(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int64{320, 1400} {
 		b, _ := show(t, english(workday()), width, "light")
 		tree := b.Names()

@@ -10,7 +10,7 @@ import (
 // waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errReconnect, and
 // begins anew: what it knew of p may be hours old.
 func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) error {
-	return c.waitUntil(ctx, func() bool { return c.admit(p) }, func() {
+	return c.waitForTurn(ctx, p, func() bool { return c.admit(p) }, func() {
 		if p.status.State != Waiting {
 			p.status = Session{
 				State: transitions.After(p.status.State, onMustWait).To, Address: to,
@@ -20,16 +20,20 @@ func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) erro
 	})
 }
 
-// waitUntil waits until an attempt may go on, and calls waiting whenever it may not, without waking
-// anybody: for the others nothing changes. Both functions are called with mu held.
-func (c *Client) waitUntil(ctx context.Context, may func() bool, waiting func()) error {
-	for waited := false; ; waited = true {
-		var ok bool
+// waitForTurn waits until an attempt may go on, and calls waiting whenever it may not. Only the first time wakes anybody: who ends all
+// attempts does not wait for one that waits. Both functions are called with mu held.
+func (c *Client) waitForTurn(ctx context.Context, p *peer, may func() bool, waiting func()) error {
+	for {
+		var ok, waited bool
 		var changed <-chan struct{}
 		c.locked(func() {
-			if ok, changed = may(), c.changed; !ok {
+			if ok, waited = may(), p.waiting; !ok {
 				waiting()
+				if p.waiting = true; !waited {
+					c.notifyAll()
+				}
 			}
+			changed = c.changed
 		})
 		switch {
 		case ok && waited:
@@ -49,7 +53,7 @@ func (c *Client) waitUntil(ctx context.Context, may func() bool, waiting func())
 // client could take that for a list of its vendor, so it is not sent while the port may belong to a
 // client that is served over its socket (rule R76). There is no session yet, and none is shown.
 func (c *Client) waitToProbe(ctx context.Context, p *peer) error {
-	return c.waitUntil(ctx, func() bool {
+	return c.waitForTurn(ctx, p, func() bool {
 		p.probing = !slices.ContainsFunc(c.peers, func(q *peer) bool { return blocks(p, q) })
 		return p.probing
 	}, func() {})

@@ -677,9 +677,7 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 func TestSearchesAreRareWhereNothingTellsOfClientsAndOneIsServed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
-		h := m.start(Options{Local: unwatched{m}})
-		h.publish(devices.True)
-		pass(quickSearchFor + time.Minute)
+		h := m.reporting(Options{Local: unwatched{m}}, devices.True, quickSearchFor+time.Minute)
 		before := m.looked()
 		pass(time.Hour)
 		require.InDelta(t, 11, m.looked()-before, 1)

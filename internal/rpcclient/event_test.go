@@ -86,9 +86,7 @@ func TestEvents(t *testing.T) {
 				s := v.client(v.program(100), c.client)
 				var seen eventCounts
 				c.rpc.OnEvent = seen.count
-				h := v.start(c.rpc)
-				h.publish(devices.True)
-				pass(3 * time.Second)
+				h := v.reporting(c.rpc, devices.True, 3*time.Second)
 				c.run(h, s)
 				pass(3 * time.Second)
 				require.Equal(t, c.want, seen.all())

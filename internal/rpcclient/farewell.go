@@ -27,7 +27,7 @@ func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 		changed := c.Changed()
 		made := false
 		c.locked(func() {
-			made = (p.mayHold != nil || !p.met) && p.running && !p.inSession && p.status.NextTry.IsZero() && p.status.State != Waiting
+			made = (p.mayHold != nil || !p.met) && p.running && !p.waiting && !p.inSession && p.status.NextTry.IsZero()
 		})
 		if !made {
 			return

@@ -31,9 +31,7 @@ func TestClientsOfOtherRightsAreLeftAlone(t *testing.T) {
 				v.windows = true
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 				v.own(s.IPCPath(), c.owner)
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(time.Second)
+				h := v.reporting(Options{}, devices.True, time.Second)
 				require.Equal(t, Foreign, h.session().State)
 				require.Equal(t, c.code, h.session().Reason.Code)
 				require.Equal(t, s.IPCPath(), h.session().Socket)
@@ -59,9 +57,7 @@ func TestPortsOfOtherRightsAreLeftAlone(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				v.own(6463, owner)
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(time.Hour)
+				h := v.reporting(Options{}, devices.True, time.Hour)
 				require.Equal(t, Foreign, h.session().State)
 				require.Empty(t, s.Payloads())
 				require.Zero(t, v.dials(time.Minute), "not even a probe")

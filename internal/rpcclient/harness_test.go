@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"log/slog"
 	"net"
 	"slices"
@@ -20,7 +21,11 @@ import (
 	"sidetone/internal/testlab/ipctest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // over sockets, tests wait about half of their time
+	goleak.VerifyTestMain(m, ipctest.Kept)
+}
 
 const clientID = "123456789012345678"
 
@@ -109,6 +114,15 @@ func (m *machine) start(opts Options) *harness {
 	h.Client = New(m.complete(h, opts))
 	h.run()
 	m.t.Cleanup(func() { h.stop() })
+	return h
+}
+
+// reporting starts an agent that has a microphone to report, and lets time pass.
+func (m *machine) reporting(opts Options, muted devices.Tri, wait time.Duration) *harness {
+	m.t.Helper()
+	h := m.start(opts)
+	h.publish(muted)
+	pass(wait)
 	return h
 }
 

@@ -27,9 +27,7 @@ func TestALateFreeProofIsOne(t *testing.T) {
 					}
 					replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 				})
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(late + 100*time.Millisecond)
+				h := v.reporting(Options{}, devices.True, late+100*time.Millisecond)
 				require.Equal(t, Degraded, h.session().State)
 				require.Equal(t, []string{"GET /", "POST /rpc"}, port.requests())
 			})
@@ -42,9 +40,7 @@ func TestALatePortHoldsUpNobody(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.page(v.program(100), 6463, func(net.Conn, *http.Request) { time.Sleep(time.Hour) })
 		s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
-		h := v.start(Options{Clients: FirstClient})
-		h.publish(devices.True)
-		pass(900 * time.Millisecond)
+		v.reporting(Options{Clients: FirstClient}, devices.True, 900*time.Millisecond)
 		require.Empty(t, s.Payloads())
 		pass(200 * time.Millisecond)
 		require.Equal(t, devices.True, mute(s))
@@ -58,9 +54,7 @@ func TestAProofByAnEmptyListWaitsInLine(t *testing.T) {
 		v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Ports: []int{6464}})
 		s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop, NoFingerprint: true})
 		for range 3 {
-			before := v.start(Options{})
-			before.publish(devices.False)
-			pass(300 * time.Millisecond)
+			before := v.reporting(Options{}, devices.False, 300*time.Millisecond)
 			before.stop()
 		}
 		v.start(Options{}).publish(devices.True)
@@ -84,9 +78,7 @@ func TestASocketWaitsForAProofByAnEmptyList(t *testing.T) {
 			_, _ = c.Read(make([]byte, 1))
 			ended = time.Now()
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(10 * time.Second)
+		v.reporting(Options{}, devices.True, 10*time.Second)
 		require.False(t, asked.IsZero())
 		require.True(t, ended.IsZero(), "it waits for the answer")
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})

@@ -77,9 +77,7 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 			}
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Minute)
+		h := v.reporting(Options{}, devices.True, time.Minute)
 		require.NotContains(t, port.requests(), "POST /rpc")
 		late.Store(false)
 		pass(2 * time.Minute)
@@ -92,9 +90,7 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 func TestAProofByAnEmptyListHasAllListsSentAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Minute)
+		h := v.reporting(Options{}, devices.True, time.Minute)
 		require.Len(t, s.Payloads(), 1)
 		v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, NoFingerprint: true, NoWebSocket: true, Ports: []int{6464}})
 		h.Resend() // has it looked for
@@ -129,9 +125,7 @@ func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				v.lineages[100], v.lineages[200] = c.socket, c.port
 				socket, port := relay(t, v)
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(time.Minute)
+				h := v.reporting(Options{}, devices.True, time.Minute)
 				require.Equal(t, devices.True, mute(socket))
 				st := h.Status().Sessions
 				require.Len(t, st, 2)
@@ -173,9 +167,7 @@ func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
 			}
 			<-gone
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(10 * time.Second)
+		h := v.reporting(Options{}, devices.True, 10*time.Second)
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 		h.publish(devices.False)
 		pass(10 * time.Second)
@@ -198,9 +190,7 @@ func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
 				replyTo(c, "404 Not Found", fingerprintBody)
 			}
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(2 * time.Minute)
+		h := v.reporting(Options{}, devices.True, 2*time.Minute)
 		require.Equal(t, Unsupported, h.session().State)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, NoTCP: true})
 		pass(time.Second)
@@ -251,9 +241,7 @@ func TestAWebSocketForAProofCostsAToken(t *testing.T) {
 func TestNoTokenIsSpentWhereTheWebSocketSurelyRefuses(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		h.publish(devices.False)
 		pass(time.Second)
 		require.Equal(t, devices.False, mute(s), "both tokens are for lists")

@@ -59,6 +59,7 @@ type peer struct {
 // progress is how far an attempt has come.
 type progress struct {
 	running        bool // it has begun
+	waiting        bool // for its turn, behind another client
 	probing        bool // the port is asked for a proof that a client could take for the word of its vendor
 	probeIsSlow    bool // it takes long to prove itself, and holds up nobody any more
 	greeted        bool // it has said READY over its socket, and waits for ports that may be its own to fall silent

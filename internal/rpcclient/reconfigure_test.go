@@ -23,9 +23,7 @@ func TestReloadsLoseNothing(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
 				opts := Options{Transports: only(tr)}
-				h := v.start(opts)
-				h.publish(devices.True)
-				pass(time.Second)
+				h := v.reporting(opts, devices.True, time.Second)
 				for i, m := range []devices.Tri{devices.False, devices.True, devices.False, devices.True} {
 					opts.AnswerTimeout = time.Duration(4+i) * time.Second
 					h.Reconfigure(v.complete(h, opts))
@@ -49,9 +47,7 @@ func TestANewTimeoutHoldsAtOnce(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		h.Reconfigure(v.complete(h, Options{AnswerTimeout: time.Second}))
 		synctest.Wait()
 		process.Freeze()
@@ -66,9 +62,7 @@ func TestANewTimeoutHoldsAtOnce(t *testing.T) {
 func TestReloadsAndTheEndAtOneMoment(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		h.Reconfigure(v.complete(h, Options{Transports: only(HTTP)}))
 		h.Reconfigure(v.complete(h, Options{TokenEvery: time.Minute}))
 		h.Reconfigure(v.complete(h, Options{Transports: only(HTTP)}))
@@ -82,9 +76,7 @@ func TestANewTransportIsThereBeforeTheOldOneGoes(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
 		opts := Options{Transports: only(IPC), Origin: origin}
-		h := v.start(opts)
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(opts, devices.True, time.Second)
 		for i, tr := range []Transport{WebSocket, IPC} { // the first takes the second token, the next has to wait for one
 			opts.Transports = only(tr)
 			h.Reconfigure(v.complete(h, opts))
@@ -123,9 +115,7 @@ func TestWhatTheSettingsLeaveOutIsToldSo(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				first := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir, Ports: []int{6464}})
 				s := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6463}})
-				h := v.start(Options{Origin: origin})
-				h.publish(devices.True)
-				pass(time.Second)
+				h := v.reporting(Options{Origin: origin}, devices.True, time.Second)
 				require.Equal(t, devices.True, mute(s))
 				o := v.complete(h, Options{Origin: origin})
 				change(&o)
@@ -152,9 +142,7 @@ func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
 			}
 			replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		h.publish(devices.False)
 		pass(time.Second)
 		lists := func() int { return strings.Count(strings.Join(port.requests(), "\n"), "POST") }
@@ -176,9 +164,7 @@ func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
 func TestATryOfABetterTransportTakesNoListAway(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, NoFingerprint: true})
-		h := v.start(Options{Transports: []Transport{HTTP}})
-		h.publish(devices.True)
-		pass(time.Minute)
+		h := v.reporting(Options{Transports: []Transport{HTTP}}, devices.True, time.Minute)
 		require.Equal(t, devices.True, mute(s))
 		h.Reconfigure(v.complete(h, Options{Transports: []Transport{WebSocket, HTTP}}))
 		for range 20 {
@@ -193,9 +179,7 @@ func TestATryOfABetterTransportTakesNoListAway(t *testing.T) {
 func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
-		h := v.start(Options{Tokens: 1000, Transports: []Transport{HTTP}})
-		h.publish(devices.False)
-		pass(time.Minute)
+		h := v.reporting(Options{Tokens: 1000, Transports: []Transport{HTTP}}, devices.False, time.Minute)
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 8 * time.Second, Transport: fakeserver.HTTP}))
 		h.publish(devices.True)
 		pass(time.Second)
@@ -270,9 +254,7 @@ func TestNewSettingsAreActedUponAtOnce(t *testing.T) {
 func TestALinkThatNewSettingsForbidIsNotGoneOnWith(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
-		h := v.start(Options{Tokens: 1000, Transports: only(HTTP)})
-		h.publish(devices.False)
-		pass(time.Minute)
+		h := v.reporting(Options{Tokens: 1000, Transports: only(HTTP)}, devices.False, time.Minute)
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 8 * time.Second, Transport: fakeserver.HTTP}))
 		h.publish(devices.True)
 		pass(time.Second)
@@ -292,9 +274,7 @@ func TestNewSettingsHoldForWhoIsBeingConnectedTo(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir})
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyNever, Transport: fakeserver.WebSocket}))
-		h := v.start(Options{Transports: only(WebSocket), Origin: origin})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{Transports: only(WebSocket), Origin: origin}, devices.True, time.Second)
 		require.Equal(t, Connecting, h.session().State)
 		h.Reconfigure(v.complete(h, Options{Transports: only(IPC)}))
 		pass(time.Second)

@@ -59,9 +59,7 @@ func TestRepeatToAFrozenClientGoesOnceMore(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				process := v.program(100)
 				s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-				h := v.start(Options{Transports: only(IPC)})
-				h.publish(devices.True)
-				pass(time.Second)
+				h := v.reporting(Options{Transports: only(IPC)}, devices.True, time.Second)
 				require.Len(t, s.Payloads(), 1)
 				process.Freeze()
 				h.Repeat()

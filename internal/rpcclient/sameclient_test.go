@@ -50,9 +50,7 @@ func TestASlowClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 		fault, err := fakeserver.ParseFault("2*answer-late=8s")
 		require.NoError(t, err)
 		require.NoError(t, s.SetFault(fault))
-		h := v.start(Options{})
-		h.publish(devices.False)
-		pass(400 * time.Millisecond)
+		h := v.reporting(Options{}, devices.False, 400*time.Millisecond)
 		h.Resend() // it is to be asked once more
 		h.publish(devices.Unknown)
 		pass(10600 * time.Millisecond)

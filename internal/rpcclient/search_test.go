@@ -90,9 +90,7 @@ func TestAClientWithoutASocketIsFoundBesideAnother(t *testing.T) {
 func TestNobodyLooksForPortsThatAreNotUsed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{Transports: []Transport{IPC}})
-		h.publish(devices.True)
-		pass(time.Minute)
+		v.reporting(Options{Transports: []Transport{IPC}}, devices.True, time.Minute)
 		before := v.looked()
 		pass(time.Hour)
 		require.Equal(t, before, v.looked())
@@ -121,9 +119,7 @@ func TestListsAreSentAgainFromTimeToTime(t *testing.T) {
 		t.Run(every.String(), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-				h := v.start(Options{ResendEvery: every})
-				h.publish(devices.True)
-				pass(time.Hour - time.Minute)
+				h := v.reporting(Options{ResendEvery: every}, devices.True, time.Hour-time.Minute)
 				require.Len(t, s.Payloads(), want)
 				h.Reconfigure(v.complete(h, Options{ResendEvery: time.Minute}))
 				pass(10*time.Minute + time.Second)
@@ -145,9 +141,7 @@ func TestWhoIsSentAwayFromTheLineTriesAgain(t *testing.T) {
 			require.NoError(t, err)
 			other.close()
 		}
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(10*time.Second + 100*time.Millisecond)
+		h := v.reporting(Options{}, devices.True, 10*time.Second+100*time.Millisecond)
 		require.Contains(t, h.session().Error, "1006")
 		pass(26 * time.Second)
 		require.Equal(t, devices.True, mute(s))
@@ -160,17 +154,13 @@ func TestAnAgentThatWasKilledTwiceIsServedWithTheNextToken(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 		for range 2 {
-			h := v.start(Options{})
-			h.publish(devices.True)
-			pass(400 * time.Millisecond)
+			h := v.reporting(Options{}, devices.True, 400*time.Millisecond)
 			require.Equal(t, Ready, h.session().State)
 			v.me.Kill()
 			h.stop()
 			v.me = v.Process(local.Process{PID: 1, UID: someUser, Name: "sidetone"})
 		}
-		h := v.start(Options{})
-		h.publish(devices.False)
-		pass(11 * time.Second)
+		h := v.reporting(Options{}, devices.False, 11*time.Second)
 		require.Contains(t, h.session().Error, "1006")
 		require.Contains(t, h.session().Remedy(), "automatic")
 		pass(25 * time.Second)

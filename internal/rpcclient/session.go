@@ -286,10 +286,9 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	case ExitLeave:
 		return nil
 	case ExitUnmute:
-		if s.mayHold == nil {
-			return nil
+		if s.mayHold != nil { // else what it holds may be the list of an agent that was killed, with a mute
+			list = withoutMute(s.mayHold.Wire())
 		}
-		list = withoutMute(s.mayHold.Wire())
 	}
 	if s.bucket != nil {
 		wait := s.bucket.linkDelay(time.Now())

@@ -21,9 +21,7 @@ func TestAFrozenClientHasTheNewestStateWhenItGoesOn(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, v *machine) {
 					process := v.program(100)
 					s := v.client(process, fakeserver.Options{Profile: fakeserver.Documented, IPCDir: ipcDir, Bucket: 2})
-					h := v.start(Options{Transports: only(tr)})
-					h.publish(devices.True)
-					pass(time.Second)
+					h := v.reporting(Options{Transports: only(tr)}, devices.True, time.Second)
 					require.Equal(t, devices.True, mute(s))
 
 					process.Freeze()
@@ -59,9 +57,7 @@ func TestAClientThatHangsForMinutesIsConnectedToAnew(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		process.Freeze()
 		h.publish(devices.False)
 		for range 30 {
@@ -85,9 +81,7 @@ func TestAFrozenClientThatIsKilledIsForgotten(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		process.Freeze()
 		h.publish(devices.False)
 		pass(10 * time.Second)
@@ -105,9 +99,7 @@ func TestAKilledClientIsNotCalledUnsupported(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				process := v.program(100)
 				s := v.client(process, fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: ipcDir})
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(time.Minute)
+				h := v.reporting(Options{}, devices.True, time.Minute)
 				require.Equal(t, Unsupported, h.session().State)
 				if since > 0 { // its link has ended before: only looking tells
 					s.DropConnections()

@@ -30,9 +30,7 @@ func TestAnotherAgentGoesOn(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, v *machine) {
 					s := v.client(v.program(100), fakeserver.Options{Profile: profile, IPCDir: ipcDir, Bucket: 2, NoFingerprint: true})
 					opts := Options{Transports: only(tr)}
-					h := v.start(opts)
-					h.publish(devices.True)
-					pass(time.Minute)
+					h := v.reporting(opts, devices.True, time.Minute)
 					first := len(s.Payloads())
 					next := v.successor(h, opts)
 					pass(time.Minute)
@@ -146,9 +144,7 @@ func TestSpentTokensAreHandedOver(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 				opts := Options{Transports: only(tr)}
-				h := v.start(opts)
-				h.publish(devices.True)
-				pass(time.Second)
+				h := v.reporting(opts, devices.True, time.Second)
 				wait, slow := h.UntilHandover()
 				require.Zero(t, wait)
 				require.Nil(t, slow)
@@ -171,9 +167,7 @@ func TestSpentTokensAreHandedOver(t *testing.T) {
 func TestAHandoverWaitsForATokenOfTheClient(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(Options{}, devices.True, time.Second)
 		h = v.successor(h, Options{})
 		wait, _ := h.UntilHandover()
 		require.NotZero(t, wait, "it has yet to be connected to")
@@ -194,9 +188,7 @@ func TestAHandoverInFrontOfAFrozenClient(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Minute)
+		h := v.reporting(Options{}, devices.True, time.Minute)
 		process.Freeze()
 		h.publish(devices.False)
 		pass(10 * time.Second)
@@ -239,9 +231,7 @@ func TestRefusalsAreHandedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), c.client)
-				h := v.start(c.rpc)
-				h.publish(devices.True)
-				pass(2 * time.Second)
+				h := v.reporting(c.rpc, devices.True, 2*time.Second)
 				require.Equal(t, c.state, h.session().State, "%+v", h.session())
 				before, spent := h.session(), s.Stats().Spent
 				var seen eventCounts
@@ -269,9 +259,7 @@ func TestThatAClientRefusesIsHandedOver(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, Bucket: 1000})
 		opts := Options{Origin: "https://other.example", Transports: only(WebSocket)}
-		h := v.start(opts)
-		h.publish(devices.True)
-		pass(2 * time.Second)
+		h := v.reporting(opts, devices.True, 2*time.Second)
 		before, spent := h.session(), s.Stats().Spent
 		require.Equal(t, Refused, before.State)
 		h = v.successor(h, opts)
@@ -287,9 +275,7 @@ func TestTheNextAgentServesTheSameClient(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		second := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6464}})
 		opts := Options{Clients: FirstClient}
-		h := v.start(opts)
-		h.publish(devices.True)
-		pass(time.Second)
+		h := v.reporting(opts, devices.True, time.Second)
 		require.Equal(t, devices.True, mute(second))
 		first := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Documented, Ports: []int{6463}})
 		pass(time.Minute)
@@ -311,9 +297,7 @@ func TestAHandoverWaitsForAProof(t *testing.T) {
 			Profile: fakeserver.Desktop, NoFingerprint: true,
 			Fault: fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: 400 * time.Millisecond},
 		})
-		h := v.start(Options{Transports: only(HTTP)})
-		h.publish(devices.True)
-		pass(100 * time.Millisecond)
+		h := v.reporting(Options{Transports: only(HTTP)}, devices.True, 100*time.Millisecond)
 		wait, _ := h.UntilHandover()
 		require.NotZero(t, wait)
 		pass(time.Minute)
@@ -331,9 +315,7 @@ func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
 				s := v.client(v.program(100), opts)
-				h := v.start(Options{})
-				h.publish(devices.True)
-				pass(2 * time.Second)
+				h := v.reporting(Options{}, devices.True, 2*time.Second)
 				h.leave()
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				all := h.KnownClients()
@@ -360,9 +342,7 @@ func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 		v.client(process, fakeserver.Options{
 			Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand},
 		})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(2 * time.Second)
+		h := v.reporting(Options{}, devices.True, 2*time.Second)
 		h.leave()
 		process.Kill()
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
@@ -379,9 +359,7 @@ func TestAClientThatEndsDuringAHandoverIsNotWaitedFor(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(time.Minute)
+		h := v.reporting(Options{}, devices.True, time.Minute)
 		h.leave()
 		process.Kill()
 		next := v.start(Options{})

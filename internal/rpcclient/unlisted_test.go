@@ -69,9 +69,7 @@ func TestAClientOnAPortThatIsNotListedIsFound(t *testing.T) {
 		v.windows, v.unlisted = true, []int{6463}
 		process := v.program(100)
 		s := v.client(process, fakeserver.Options{Profile: fakeserver.Desktop})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(12 * time.Second)
+		h := v.reporting(Options{}, devices.True, 12*time.Second)
 		require.Equal(t, devices.True, mute(s))
 		require.Equal(t, Address{Transport: HTTP, Port: 6463}, h.session().Address, "nobody knows whose it is")
 
@@ -93,9 +91,7 @@ func TestPortsThatAreNotListedComeAfterOthers(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		v.windows, v.unlisted = true, []int{6463}
 		hidden := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
-		h := v.start(Options{})
-		h.publish(devices.True)
-		pass(12 * time.Second)
+		h := v.reporting(Options{}, devices.True, 12*time.Second)
 		listed := v.client(v.program(200), fakeserver.Options{Profile: fakeserver.Desktop, Ports: []int{6464}})
 		pass(40 * time.Second)
 		h.publish(devices.False)

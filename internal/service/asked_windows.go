@@ -11,8 +11,8 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// hangsAfter is how long an agent may take to find itself alive before it looks, too, whether it is asked to end.
-const hangsAfter = time.Second
+// lookForEnd is how often an agent that does not find itself alive looks whether it is asked to end.
+const lookForEnd = time.Second
 
 // WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked
 // to end, and answers when it is asked whether it is alive. It is for the life of the process. With an error the agent is asked nothing, or
@@ -30,26 +30,28 @@ func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	if err != nil {
 		return fmt.Errorf("the agent may be killed before clients are told of its end: open the event %s: %w", name, err)
 	}
-	events := []windows.Handle{end}
 	alive, err := acl.NewEvent(supervise.AliveEvent(name, uint32(os.Getpid())), "", true)
 	if err != nil {
-		err = fmt.Errorf("nobody starts the agent again if it hangs, or follows it to the next one: %w", err)
-	} else {
-		events = append(events, alive)
+		go func() {
+			if _, err := windows.WaitForSingleObject(end, windows.INFINITE); err == nil {
+				stop()
+			}
+		}()
+		return fmt.Errorf("nobody starts the agent again if it hangs, or follows it to the next one: %w", err)
 	}
 	go func() {
 		for {
-			which, err := windows.WaitForMultipleObjects(events, false, windows.INFINITE)
+			which, err := windows.WaitForMultipleObjects([]windows.Handle{end, alive}, false, windows.INFINITE)
 			if err != nil {
 				return
 			}
-			if which == windows.WAIT_OBJECT_0 || !answer(answers, end, events[len(events)-1]) {
+			if which == windows.WAIT_OBJECT_0 || !answer(answers, end, alive) {
 				stop()
 				return
 			}
 		}
 	}()
-	return err
+	return nil
 }
 
 // answer resets alive once the agent has found itself alive; false: it was asked to end meanwhile.
@@ -64,7 +66,7 @@ func answer(answers func(), end, alive windows.Handle) bool {
 		select {
 		case <-done:
 			return true
-		case <-time.After(hangsAfter):
+		case <-time.After(lookForEnd):
 		}
 		if event, _ := windows.WaitForSingleObject(end, 0); event == windows.WAIT_OBJECT_0 {
 			return false

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/control"
@@ -124,15 +125,15 @@ func (p *person) state() (st service.State) {
 
 // TestUnderSystemd has two users live with the agent under a real systemd, from the first installation to the last trace.
 func TestUnderSystemd(t *testing.T) {
-	if err := systemd.Missing(); err != nil {
-		t.Skip(err)
-	}
 	m := systemd.Boot(t)
+	var builds sync.WaitGroup
 	for name, of := range map[string]string{
 		"acme-agent": "../../cmd/agent", "acme-agent-tray": "../../cmd/tray", "fakeserver": "../../fakeserver/cmd/fakeserver",
 	} {
-		require.NoError(t, testlab.Build(filepath.Join(m.Share, name), of))
+		builds.Go(func() { assert.NoError(t, testlab.Build(filepath.Join(m.Share, name), of)) })
 	}
+	builds.Wait()
+	require.False(t, t.Failed())
 	m.Run("root", "mkdir", "-p", folder)
 	m.Run("root", "cp", "/share/acme-agent", "/share/acme-agent-tray", folder)
 	m.Run("root", "mknod", "-m", "666", "/dev/hidraw9", "c", "1", "3")
@@ -286,6 +287,21 @@ func hardening(t *testing.T, one, _ *person) {
 	one.Run(append(args, "sh", "-c", `exec 3<>/dev/hidraw9 && : >/tmp/mine && cat /proc/net/tcp && [ "$(stat -c %u /etc/passwd)" = 0 ]`)...)
 }
 
+// change changes lines of the unit, until undo is called.
+func (p *person) change(lines ...string) (undo func()) {
+	p.t.Helper()
+	dropIn := p.Write(".config/systemd/user/acme-agent.service.d/quick.conf", "[Service]\n"+strings.Join(lines, "\n")+"\n")
+	p.Run("systemctl", "--user", "daemon-reload")
+	return func() {
+		p.t.Helper()
+		p.Run("rm", "-r", filepath.Dir(dropIn))
+		p.Run("systemctl", "--user", "daemon-reload")
+	}
+}
+
+// soon has the unit start again at once. How long that takes as it ships is for kill to see.
+const soon = "RestartSec=100ms"
+
 // kill: an agent that dies is back after two seconds, and so is the client's list.
 func kill(t *testing.T, one, _ *person) {
 	lists, _ := one.client.count()
@@ -296,10 +312,9 @@ func kill(t *testing.T, one, _ *person) {
 	require.Equal(t, 1, one.state().Restarts)
 }
 
-// hang: one that is stopped answers no more, and is replaced. The drop-in only makes the wait shorter.
+// hang: one that is stopped answers no more, and is replaced. What is changed only makes the wait shorter.
 func hang(t *testing.T, one, _ *person) {
-	dropIn := one.Write(".config/systemd/user/acme-agent.service.d/quick.conf", "[Service]\nWatchdogSec=2\nTimeoutStopSec=1\n")
-	one.Run("systemctl", "--user", "daemon-reload")
+	defer one.change("WatchdogSec=2", "TimeoutStopSec=1", soon)()
 	require.Equal(t, "started anew\n", one.service("restart"))
 	lists := one.client.comes(t, 0, 1)
 	pid := one.show("MainPID")
@@ -310,12 +325,11 @@ func hang(t *testing.T, one, _ *person) {
 	one.client.comes(t, lists, 1)
 	require.NotEqual(t, pid, one.show("MainPID"))
 	require.Contains(t, one.Run("journalctl", "--user", "--no-pager", "--unit", "acme-agent"), "Watchdog timeout")
-	one.Run("rm", "-r", filepath.Dir(dropIn))
-	one.Run("systemctl", "--user", "daemon-reload")
 }
 
 // threeCrashes within a minute lead to safe mode, which the agent's status and the service's tell.
 func threeCrashes(t *testing.T, one, _ *person) {
+	defer one.change(soon)()
 	for range 3 {
 		lists, _ := one.client.count()
 		one.Run("systemctl", "--user", "kill", "--signal=ABRT", "--kill-whom=main", "acme-agent")
@@ -334,6 +348,7 @@ func threeCrashes(t *testing.T, one, _ *person) {
 // upgrade replaces the program while it runs, as a package does. By 'upgrade' it is the same unit, which is looked after as before, and no
 // client's list is empty in between; a restart is an end and a start.
 func upgrade(t *testing.T, one, _ *person) {
+	defer one.change(soon)()
 	lists, _ := one.client.count()
 	program := func() string {
 		return one.Run("stat", "--dereference", "--format=%i", "/proc/"+one.show("MainPID")+"/exe")

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/installation"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/windows/eventsource"
 )
 
 // manager has Windows start the agent of this user, or those of all users, at log-in.
@@ -85,6 +87,8 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 			return nil, err
 		}
 		switch {
+		case s.kind() == as && reg.foreign != "":
+			return nil, installation.Taken(s.path(), reg.foreign)
 		case s.kind() == as && !reg.same:
 			step, err := s.install()
 			if err != nil {
@@ -95,7 +99,11 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 			p = append(p, s.remove())
 		}
 	}
-	return append(p, m.addingTray()...), nil
+	if m.all && !eventsource.Exists(m.Name) {
+		p = append(p, Step{"register the event log source " + m.Name, func(context.Context) error { return eventsource.Register(m.Name) }})
+	}
+	tray, err := m.addingTray()
+	return append(p, tray...), err
 }
 
 // checkPrograms refuses to start for all users what some of them may change.
@@ -122,12 +130,18 @@ func (m *manager) trayKey() desktop.RunKey {
 }
 
 // addingTray has the tray started at log-in; whether the user has switched that off in Windows stays.
-func (m *manager) addingTray() Plan {
+func (m *manager) addingTray() (Plan, error) {
 	key, line := m.trayKey(), windows.ComposeCommandLine(m.Tray.Command)
-	if old, err := key.Command(m.Tray.ID); len(m.Tray.Command) == 0 || err == nil && old == line {
-		return nil
+	old, foreign, err := key.Read(m.Tray.ID, brand.TrayOf(m.Executable))
+	switch {
+	case len(m.Tray.Command) == 0 || old == line:
+		return nil, nil
+	case foreign != "":
+		return nil, installation.Taken(key.Path(m.Tray.ID), foreign)
+	case err != nil:
+		return nil, err
 	}
-	return Plan{{"write " + key.Path(m.Tray.ID) + ":\n\n    " + line, func(context.Context) error { return key.Set(m.Tray.ID, line) }}}
+	return Plan{{"write " + key.Path(m.Tray.ID) + ":\n\n    " + line, func(context.Context) error { return key.Set(m.Tray.ID, line) }}}, nil
 }
 
 func (m *manager) Uninstall(ctx context.Context) (p Plan, err error) {
@@ -142,19 +156,32 @@ func (m *manager) Uninstall(ctx context.Context) (p Plan, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if reg.command != nil {
-			p, there = append(p, s.remove()), true
+		switch there = there || reg.command != nil; {
+		case reg.foreign != "":
+			p = append(p, leaving(s.path(), reg.foreign))
+		case reg.command != nil:
+			p = append(p, s.remove())
 		}
 	}
 	if s, reg, err := m.registered(); err == nil && !there && reg.command != nil {
 		return nil, fmt.Errorf("it is installed for all users (%s): as an administrator, '%s service uninstall --global' removes it, "+
 			"and '%s service stop' ends this one's until the next log-in", s.path(), m.Name, m.Name)
 	}
-	if line, err := m.trayKey().Command(m.Tray.ID); err == nil && line != "" {
-		key := m.trayKey()
-		p = append(p, Step{"remove " + key.Path(m.Tray.ID), func(context.Context) error { return key.Remove(m.Tray.ID) }})
+	if m.all && there && eventsource.IsOurs(m.Name) && installation.Package(m.Name) == "" { // the package removes its own
+		p = append(p, Step{"remove the event log source " + m.Name, func(context.Context) error { return eventsource.Remove(m.Name) }})
 	}
-	return p, nil
+	return append(p, m.removingTray()...), nil
+}
+
+func (m *manager) removingTray() Plan {
+	key := m.trayKey()
+	switch line, foreign, _ := key.Read(m.Tray.ID, brand.TrayOf(m.Executable)); {
+	case foreign != "":
+		return Plan{leaving(key.Path(m.Tray.ID), foreign)}
+	case line != "":
+		return Plan{{"remove " + key.Path(m.Tray.ID), func(context.Context) error { return key.Remove(m.Tray.ID) }}}
+	}
+	return nil
 }
 
 func (m *manager) Arguments(context.Context) ([]string, error) {
@@ -175,7 +202,7 @@ func (m *manager) State(ctx context.Context) (st State, err error) {
 	}
 	st = State{
 		Kind: s.kind(), Path: s.path(), Installed: reg.command != nil, Enabled: reg.starts,
-		Tray: desktop.RunOfUser.Starts(m.Tray.ID) || desktop.RunOfAll.Starts(m.Tray.ID),
+		Tray: desktop.Desktop{}.Autostarts(m.Tray),
 	}
 	p, err := m.Running(ctx)
 	if errors.Is(err, fs.ErrNotExist) {

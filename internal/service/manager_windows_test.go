@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+	"golang.org/x/sys/windows/svc/eventlog"
 	"golang.org/x/sys/windows/svc/mgr"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/desktop"
-	"sidetone/internal/service/recovery"
+	"sidetone/internal/platform/windows/eventsource"
+	"sidetone/internal/service/scm"
 	"sidetone/internal/service/tasks"
 	"sidetone/internal/wine"
 )
@@ -108,6 +110,7 @@ func TestRegistration(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, State{Kind: c.as, Path: st.Path, Installed: true, Enabled: true, Tray: true}, st)
 			require.True(t, strings.HasPrefix(st.Path, c.path), st.Path)
+			require.Equal(t, c.all, eventsource.IsOurs(name), "the event log source, which takes an administrator")
 			args, err := m.Arguments(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, a.Arguments, args)
@@ -125,6 +128,7 @@ func TestRegistration(t *testing.T) {
 				require.ErrorContains(t, err, "installed for all users")
 			}
 			done(t, m.Uninstall)
+			require.False(t, eventsource.Exists(name))
 			st, err = m.State(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, State{Kind: Run, Path: st.Path}, st)
@@ -148,6 +152,27 @@ func TestOneWayAtATime(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, s.kind() == as, reg.command != nil, "%s while it is installed as %s", s.kind(), as)
 		}
+	}
+}
+
+// TestEventLogSourceOfOthers: that of an installed package goes with the package, and that of somebody else's software is left as it is.
+func TestEventLogSourceOfOthers(t *testing.T) {
+	trust(t)
+	const packaged, foreign = "acme-packaged", "acme-foreign-source"
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, `Software\`+packaged, registry.SET_VALUE)
+	require.NoError(t, err)
+	defer key.Close()
+	require.NoError(t, key.SetStringValue("Package", "{7A3C0F5E-0000-4000-8000-000000000001}"))
+	defer func() { require.NoError(t, registry.DeleteKey(registry.LOCAL_MACHINE, `Software\`+packaged)) }()
+	require.NoError(t, eventsource.Register(packaged))
+	require.NoError(t, eventlog.Install(foreign, `C:\other\messages.dll`, false, eventlog.Error))
+	for _, name := range []string{packaged, foreign} {
+		m := &manager{agentFor(t, name), Run, true}
+		require.NotContains(t, done(t, m.Install), "event log")
+		require.Equal(t, name == packaged, eventsource.IsOurs(name))
+		require.NotContains(t, done(t, m.Uninstall), "event log")
+		require.True(t, eventsource.Exists(name))
+		require.NoError(t, eventsource.Remove(name))
 	}
 }
 
@@ -193,26 +218,85 @@ func TestProgramsOfUsersBecomeNoService(t *testing.T) {
 
 func TestWhatIsNotOurs(t *testing.T) {
 	a := agentFor(t, "acme-foreign")
-	require.NoError(t, desktop.RunOfUser.Set(a.Name, `C:\other.exe --quiet`))
 	m := &manager{Agent: a}
-	st, err := m.State(t.Context())
-	require.NoError(t, err)
-	require.False(t, st.Installed)
 	done(t, m.Install)
 	done(t, m.Uninstall)
 	require.ErrorContains(t, desktop.RunOfUser.Set(a.Name, strings.Repeat("x", 261)), "at most 260 characters")
 	require.NoError(t, os.Remove(brand.TrayOf(a.Executable)))
-	_, err = m.Install(t.Context())
+	_, err := m.Install(t.Context())
 	require.ErrorContains(t, err, "is not there: install it")
 	_, err = m.Start(t.Context())
 	require.ErrorContains(t, err, "not installed")
 }
 
-func TestPrivilegesHaveNames(t *testing.T) {
-	for _, name := range Privileges {
-		name16, err := windows.UTF16PtrFromString(name)
+// TestInstallLeavesWhatIsNotOurs: what starts another program under one of our names is not replaced, and nothing else is done.
+func TestInstallLeavesWhatIsNotOurs(t *testing.T) {
+	trust(t)
+	keptTasks(t)
+	ours, theirs := agentFor(t, "acme-kept"), agentFor(t, "acme-kept")
+	for _, all := range []bool{false, true} {
+		m := &manager{ours, "", all}
+		for _, value := range []string{ours.Name, ours.Tray.ID} {
+			for _, line := range []string{`"C:\other one.exe" --quiet`, runKey{Agent: theirs}.command()} {
+				require.NoError(t, m.trayKey().Set(value, line))
+				_, err := m.Install(t.Context())
+				require.ErrorContains(t, err, m.trayKey().Path(value)+" starts another program already, "+line+": ")
+			}
+			require.NoError(t, m.trayKey().Remove(value))
+		}
+		for _, as := range []Kind{Run, Task} {
+			done(t, (&manager{theirs, as, all}).Install)
+			st, err := m.State(t.Context())
+			require.NoError(t, err)
+			require.False(t, st.Installed)
+			require.False(t, st.Tray)
+			_, err = (&manager{ours, as, all}).Install(t.Context())
+			require.ErrorContains(t, err, theirs.Executable[:len(theirs.Executable)-len(".exe")])
+			done(t, (&manager{theirs, as, all}).Uninstall)
+		}
+	}
+}
+
+// TestUninstallLeavesWhatIsNotOurs: a program of the same name is another vendor's for as long as it is there, and one of another name is.
+func TestUninstallLeavesWhatIsNotOurs(t *testing.T) {
+	keptTasks(t)
+	ours, theirs := agentFor(t, "acme-same"), agentFor(t, "acme-same")
+	host := runKey{theirs, desktop.RunOfUser}.command()
+	for name, c := range map[string]struct{ agent, tray string }{
+		"the same name":  {host, windows.ComposeCommandLine(theirs.Tray.Command)},
+		"another name":   {`"C:\other one.exe" host run`, `C:\other.exe`},
+		"no path at all": {`%ProgramFiles%\acme-other.exe`, "acme-other.exe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, desktop.RunOfUser.Set(ours.Name, c.agent))
+			require.NoError(t, desktop.RunOfUser.Set(ours.Tray.ID, c.tray))
+			st, err := (&manager{Agent: ours}).State(t.Context())
+			require.NoError(t, err)
+			require.False(t, st.Installed)
+			plan, err := (&manager{Agent: ours}).Uninstall(t.Context())
+			require.NoError(t, err)
+			require.Len(t, plan.Left(), 2)
+			require.NoError(t, plan.Do(t.Context()))
+			for value, line := range map[string]string{ours.Name: c.agent, ours.Tray.ID: c.tray} {
+				now, err := desktop.RunOfUser.Command(value)
+				require.NoError(t, err)
+				require.Equal(t, line, now)
+				require.Contains(t, plan.String(), "left as it is: "+desktop.RunOfUser.Path(value)+", which starts another program, "+line)
+			}
+		})
+	}
+	require.NoError(t, desktop.RunOfUser.Remove(ours.Name))
+	require.NoError(t, desktop.RunOfUser.Remove(ours.Tray.ID))
+
+	for _, as := range []Kind{Run, Task} {
+		done(t, (&manager{theirs, as, false}).Install)
+		plan, err := (&manager{Agent: ours}).Uninstall(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, windows.LookupPrivilegeValue(nil, name16, new(windows.LUID)), name)
+		require.Len(t, plan.Left(), 2, as)
+		require.Len(t, plan, 2, as)
+		require.NoError(t, os.Rename(brand.TrayOf(theirs.Executable), brand.TrayOf(theirs.Executable)+".old"))
+		done(t, (&manager{Agent: ours}).Uninstall) // as it is not there any more
+		require.NoError(t, os.Rename(brand.TrayOf(theirs.Executable)+".old", brand.TrayOf(theirs.Executable)))
 	}
 }
 
@@ -229,14 +313,24 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	before, err := configOf(foreign)
 	require.NoError(t, err)
 	_, err = (&manager{a, Service, true}).Install(t.Context())
-	require.ErrorContains(t, err, `there is another service acme-taken, which starts C:\backup\backup.exe`)
-	require.ErrorContains(t, winService{a}.register(), "there is another service", "nor one that has come meanwhile")
+	require.ErrorContains(t, err, `service acme-taken starts another program already, C:\backup\backup.exe`)
+	require.ErrorContains(t, winService{a}.register(), "another program already", "nor one that has come meanwhile")
 	plan, err := (&manager{a, Service, true}).Uninstall(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, plan)
+	require.Equal(t, plan.String(), plan.Left().String(), "nothing is done")
+	require.Contains(t, plan.String(), `left as it is: service acme-taken, which starts another program, C:\backup\backup.exe`)
 	after, err := configOf(foreign)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
+	require.NoError(t, foreign.Delete())
+	require.NoError(t, foreign.Close())
+
+	// Its program has the name of ours, and starts ours.
+	foreign, err = m.CreateService(a.Name, `C:\backup\acme-taken-service.exe`, mgr.Config{StartType: mgr.StartManual}, a.Name, a.Executable, "run")
+	require.NoError(t, err)
+	defer foreign.Close()
+	_, err = (&manager{a, Service, true}).Install(t.Context())
+	require.ErrorContains(t, err, `service acme-taken starts another program already, C:\backup\acme-taken-service.exe`)
 	require.NoError(t, foreign.Delete())
 	require.NoError(t, foreign.Close())
 
@@ -262,12 +356,12 @@ func TestServiceOfAnotherFolder(t *testing.T) {
 	theirs, ours := agentFor(t, "headset-agent"), agentFor(t, "headset-agent")
 	done(t, (&manager{theirs, Service, true}).Install)
 	_, err := (&manager{ours, Service, true}).Install(t.Context())
-	require.ErrorContains(t, err, "there is another service headset-agent, which starts ")
-	require.ErrorContains(t, winService{ours}.register(), "there is another service", "nor one that has come meanwhile")
+	require.ErrorContains(t, err, "service headset-agent starts another program already, ")
+	require.ErrorContains(t, winService{ours}.register(), "another program already", "nor one that has come meanwhile")
 	plan, err := (&manager{ours, Service, true}).Uninstall(t.Context())
 	require.NoError(t, err)
-	require.NotContains(t, plan.String(), "service")
-	require.NoError(t, os.Remove(theirs.Executable))
+	require.Equal(t, plan.String(), plan.Left().String(), "nothing is done")
+	require.NoError(t, os.RemoveAll(filepath.Dir(theirs.Executable)))
 	done(t, (&manager{ours, Service, true}).Install)
 	done(t, (&manager{ours, Service, true}).Uninstall)
 }
@@ -286,11 +380,32 @@ func TestServiceThatFailsIsStartedAgain(t *testing.T) {
 	defer s.Close()
 	actions, err := s.RecoveryActions()
 	if wine.Is() { // does not keep them
-		actions, err = recovery.Actions, nil
+		actions, err = scm.Actions, nil
 	}
 	require.NoError(t, err)
-	require.Equal(t, recovery.Actions, actions)
+	require.Equal(t, scm.Actions, actions)
 	require.Equal(t, mgr.ServiceRestart, actions[len(actions)-1].Type, "the last is for all that follow")
+	again, err := restartsAfterErrors(s)
+	require.NoError(t, err)
+	require.False(t, again, "one that refuses to start would do so every 5 min, for ever")
+}
+
+// TestServiceOfAnEarlierVersion restarts also after errors: install takes that back.
+func TestServiceOfAnEarlierVersion(t *testing.T) {
+	trust(t)
+	a := agentFor(t, "acme-earlier")
+	m := &manager{a, Service, true}
+	done(t, m.Install)
+	defer func() { done(t, m.Uninstall) }()
+	restartsAfterErrors = func(*mgr.Service) (bool, error) { return true, nil }
+	defer func() { restartsAfterErrors = scm.RestartsAfterErrors }()
+	plan, err := m.Install(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, plan.String(), "register the service acme-earlier")
+	require.NoError(t, plan.Do(t.Context()))
+	restartsAfterErrors = func(*mgr.Service) (bool, error) { return false, windows.ERROR_ACCESS_DENIED }
+	_, err = m.Install(t.Context())
+	require.ErrorIs(t, err, windows.ERROR_ACCESS_DENIED)
 }
 
 // TestTaskOfSomebodyElse: what starts the agent of all users belongs to the administrators, and a user's name that another one has taken

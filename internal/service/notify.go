@@ -30,8 +30,8 @@ type Notifier struct {
 	handedOver atomic.Bool // another process goes on, and says itself when it stops
 }
 
-// SuccessorEnv is the environment of a process that goes on in place of this one, of which that says its own. The agent before it has not
-// crashed.
+// SuccessorEnv is own as the environment of a process that goes on in place of this one: without the variable by which systemd's watchdog
+// watches this process alone, and without the code of a crash, which this one has reported.
 func SuccessorEnv(own []string) []string {
 	return append(own, watchdogPID+"=", supervise.LastExitVariable+"=")
 }

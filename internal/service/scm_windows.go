@@ -4,25 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
-	"golang.org/x/sys/windows/svc/eventlog"
 	"golang.org/x/sys/windows/svc/mgr"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/installation"
 	"sidetone/internal/platform/windows/acl"
-	"sidetone/internal/service/recovery"
+	"sidetone/internal/service/scm"
 	"sidetone/internal/service/tasks"
 )
 
 // trusted says why a program is none that the system may start; nil: it may. Tests replace it: Wine has no access lists.
 var trusted = acl.OnlyAdministratorsChange
+
+// restartsAfterErrors is replaced by tests, too: Wine knows no such flag.
+var restartsAfterErrors = scm.RestartsAfterErrors
 
 // winService is a service of Windows, whose program has the agent's run in each session.
 type winService struct{ Agent }
@@ -68,10 +69,11 @@ func (w winService) current() (reg registration, err error) {
 	}
 	agent := w.agentIn(has)
 	if agent == nil {
-		return reg, nil
+		return registration{foreign: has.line}, nil
 	}
+	again, err := restartsAfterErrors(s)
 	wanted := serviceConfig{windows.SERVICE_WIN32_OWN_PROCESS, mgr.StartAutomatic, localSystem, windows.ComposeCommandLine(w.command())}
-	return registration{agent, has.start == mgr.StartAutomatic, has == wanted}, nil
+	return registration{agent, has.start == mgr.StartAutomatic, has == wanted && !again, ""}, err
 }
 
 // agentIn is the agent's command in a service of ours: of this program, or of one that is not there any more. nil: somebody else has
@@ -79,14 +81,10 @@ func (w winService) current() (reg registration, err error) {
 func (w winService) agentIn(c serviceConfig) []string {
 	words, err := windows.DecomposeCommandLine(c.line)
 	if err != nil || len(words) < 3 || words[1] != w.Name ||
-		!strings.EqualFold(filepath.Base(words[0]), filepath.Base(brand.ServiceOf(words[2]))) {
+		!strings.EqualFold(filepath.Clean(words[0]), filepath.Clean(brand.ServiceOf(words[2]))) {
 		return nil
 	}
-	registered, err := os.Stat(words[2])
-	if errors.Is(err, fs.ErrNotExist) {
-		return words[2:]
-	}
-	if own, _ := os.Stat(w.Executable); err != nil || own == nil || !os.SameFile(registered, own) {
+	if installation.IsOther(words[2], w.Executable) {
 		return nil
 	}
 	return words[2:]
@@ -130,15 +128,7 @@ func (w winService) install() (Step, error) {
 				"administrators may write, as in Program Files", err)
 		}
 	}
-	if s, err := w.open(windows.SERVICE_QUERY_CONFIG); err != nil {
-		return Step{}, err
-	} else if s != nil {
-		defer s.Close()
-		if err := w.ours(s); err != nil {
-			return Step{}, err
-		}
-	}
-	text := fmt.Sprintf("register the service %s (event log source, restart after failures, few privileges):\n\n    %s",
+	text := fmt.Sprintf("register the service %s (restart after failures, few privileges):\n\n    %s",
 		w.Name, windows.ComposeCommandLine(w.command()))
 	return Step{text, func(context.Context) error { return w.register() }}, nil
 }
@@ -168,12 +158,7 @@ func (w winService) register() error {
 		}
 	}
 	// What of this does not work leaves a service that works, with more rights or without a restart.
-	_ = recovery.Set(s)
-	_ = requirePrivileges(s)
-	err = eventlog.InstallAsEventCreate(w.Name, eventlog.Error|eventlog.Warning|eventlog.Info)
-	if err != nil && !strings.Contains(err.Error(), "exists") {
-		return fmt.Errorf("register the event log source %s: %w", w.Name, err)
-	}
+	_ = scm.Configure(s)
 	return nil
 }
 
@@ -181,7 +166,7 @@ func (w winService) register() error {
 func (w winService) ours(s *mgr.Service) error {
 	c, err := configOf(s)
 	if err == nil && w.agentIn(c) == nil {
-		err = fmt.Errorf("there is another service %s, which starts %s: remove it, or rename this program", w.Name, c.line)
+		err = installation.Taken(w.path(), c.line)
 	}
 	return err
 }
@@ -203,23 +188,8 @@ func (w winService) change(s *mgr.Service) error {
 		nil, nil, nil, account, new(uint16), nil)
 }
 
-// requirePrivileges has Windows take all other privileges from the service's process before it starts.
-func requirePrivileges(s *mgr.Service) error {
-	var list []uint16
-	for _, name := range Privileges {
-		name16, err := windows.UTF16FromString(name)
-		if err != nil {
-			return err
-		}
-		list = append(list, name16...)
-	}
-	list = append(list, 0)
-	info := struct{ names *uint16 }{&list[0]}
-	return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, (*byte)(unsafe.Pointer(&info)))
-}
-
 func (w winService) remove() Step {
-	return Step{"stop and remove the service " + w.Name + " and its event log source", func(ctx context.Context) error {
+	return Step{"stop and remove the service " + w.Name, func(ctx context.Context) error {
 		if err := w.halt(ctx); err != nil {
 			return err
 		}
@@ -231,7 +201,6 @@ func (w winService) remove() Step {
 		if err := s.Delete(); err != nil {
 			return fmt.Errorf("remove the service %s: %w", w.Name, err)
 		}
-		_ = eventlog.Remove(w.Name) // it may be gone
 		return nil
 	}}
 }

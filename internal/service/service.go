@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,8 +109,8 @@ func (s State) EndedWith(code int) bool { return !s.Running && s.Result != "" &&
 
 // Step is one thing to do.
 type Step struct {
-	Text string // what it does, in commands as far as there are any
-	do   func(context.Context) error
+	Text string                      // what it does, in commands as far as there are any
+	do   func(context.Context) error // nil: nothing, something is left as it is
 }
 
 // Plan is what is to be done, in order. Nothing has been done yet.
@@ -118,12 +119,20 @@ type Plan []Step
 // Do does it, up to the first step that fails.
 func (p Plan) Do(ctx context.Context) error {
 	for _, s := range p {
+		if s.do == nil {
+			continue
+		}
 		if err := s.do(ctx); err != nil {
 			first, _, _ := strings.Cut(s.Text, "\n")
 			return fmt.Errorf("%s: %w", strings.TrimSuffix(first, ":"), err)
 		}
 	}
 	return nil
+}
+
+// Left are the steps that do nothing: what is left as it is, and why.
+func (p Plan) Left() Plan {
+	return slices.DeleteFunc(slices.Clone(p), func(s Step) bool { return s.do != nil })
 }
 
 // String says it, step by step.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/brand"
+	"sidetone/internal/installation"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/platform/windows/acl"
@@ -32,6 +33,12 @@ type registration struct {
 	command []string // the agent's program and its arguments; nil: it is not registered, or by somebody else
 	starts  bool     // nobody has switched it off
 	same    bool     // as it would be registered now
+	foreign string   // the command line that is started under the agent's name, of another program; "": there is none
+}
+
+// leaving says that a registration is not removed.
+func leaving(path, line string) Step {
+	return Step{Text: "left as it is: " + path + ", which starts another program, " + line}
 }
 
 // hostCommand is what Windows starts at log-in.
@@ -58,15 +65,12 @@ func (r runKey) path() string    { return r.key.Path(r.Name) }
 func (r runKey) command() string { return windows.ComposeCommandLine(r.hostCommand()) }
 
 func (r runKey) current() (reg registration, err error) {
-	line, err := r.key.Command(r.Name)
-	if err != nil || line == "" {
-		return reg, err
+	line, foreign, err := r.key.Read(r.Name, brand.TrayOf(r.Executable))
+	if line == "" {
+		return registration{foreign: foreign}, err
 	}
 	words, err := windows.DecomposeCommandLine(line)
-	if err != nil {
-		return reg, nil // somebody else has written it
-	}
-	return registration{hosted(words), r.key.Starts(r.Name), line == r.command()}, nil
+	return registration{command: hosted(words), starts: !r.key.SwitchedOff(r.Name), same: line == r.command()}, err
 }
 
 func (r runKey) install() (Step, error) {
@@ -115,16 +119,17 @@ func (l logonTask) current() (reg registration, err error) {
 	}
 	program, arguments, version, err := tasks.Parse(task.Text)
 	if err != nil {
-		return reg, nil // somebody else has written it
+		return registration{foreign: "something else"}, nil
 	}
-	words, err := windows.DecomposeCommandLine(windows.EscapeArg(program) + " " + arguments)
-	if err != nil {
-		return reg, nil
+	line := windows.EscapeArg(program) + " " + arguments
+	words, err := windows.DecomposeCommandLine(line)
+	if err != nil || installation.IsOther(program, brand.TrayOf(l.Executable)) {
+		return registration{foreign: line}, nil
 	}
 	wanted := l.hostCommand()
 	same := version == tasks.Version && program == wanted[0] && arguments == windows.ComposeCommandLine(wanted[1:])
 	own := l.user != "" || acl.IsAdministrators(task.Owner) // else its owner could have all users start something else
-	return registration{hosted(words), task.Enabled, same && task.Enabled && own}, nil
+	return registration{command: hosted(words), starts: task.Enabled, same: same && task.Enabled && own}, nil
 }
 
 func (l logonTask) install() (Step, error) {

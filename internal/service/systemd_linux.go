@@ -60,6 +60,10 @@ func (s *systemd) systemctl(action string) string {
 }
 
 func (s *systemd) Install(ctx context.Context) (Plan, error) {
+	if os.Geteuid() == 0 {
+		return nil, errors.New("it would never start: the agent belongs to the session of a user, and root is none. Run this as that user, " +
+			"or with --global for all users")
+	}
 	st, err := s.State(ctx)
 	if err != nil {
 		return nil, err
@@ -149,7 +153,7 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 	return append(p, Step{s.systemctl(action), func(ctx context.Context) error {
 		err := start()
 		if err == nil {
-			return nil
+			return s.refused(ctx)
 		}
 		now, stateErr := s.State(ctx)
 		switch {
@@ -160,6 +164,17 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 		}
 		return fmt.Errorf("%w: see '%s service logs'", err, s.Name)
 	}})
+}
+
+// refused is why the service manager has started nothing, which it calls a success. A unit that does not run it forgets, with the
+// conditions that were met.
+func (s *systemd) refused(ctx context.Context) error {
+	met, err := s.output(ctx, "show", s.unitName(), "--property=ConditionResult", "--value")
+	if err != nil || strings.TrimSpace(met) != "no" {
+		return err
+	}
+	return fmt.Errorf("it does not run: systemd starts it where the conditions of %s are met, and so for people alone, not for root and "+
+		"users of the system (ConditionUser); or it has ended already: see '%s service logs'", s.unitName(), s.Name)
 }
 
 func (s *systemd) Stop(ctx context.Context) (Plan, error) {

@@ -13,6 +13,10 @@ const unit = `# Written by '@NAME@ service install'. Changes belong into a drop-
 [Unit]
 Description=@ABOUT@ (@NAME@)
 After=pipewire-pulse.socket pulseaudio.socket
+ConditionUser=!@system
+ConditionUser=!gdm-greeter
+ConditionPathExists=!/run/gdm/home/%u
+ConditionPathExists=!/run/gdm3/home/%u
 StartLimitIntervalSec=60
 StartLimitBurst=10
 

@@ -19,6 +19,22 @@ func (d *Document) Has(path string) bool {
 	return n != nil && n.Kind != Null
 }
 
+// Unsaid returns a problem for each key below path that has no value.
+func (d *Document) Unsaid(path, message, hint string) (all []Problem) {
+	_, _, n := d.find(path)
+	if n == nil {
+		return nil
+	}
+	for _, f := range n.Fields {
+		at := join(path, f.Name)
+		if f.Value.Kind == Null {
+			all = append(all, d.problemAt(f.Line, f.Column, at, f.Name, message, hint))
+		}
+		all = append(all, d.Unsaid(at, message, hint)...)
+	}
+	return all
+}
+
 // Position returns the line and column of the value at path, or of the nearest existing
 // parent. A list or a block of keys begins at its first entry. Both are at least 1.
 func (d *Document) Position(path string) (line, column int) {

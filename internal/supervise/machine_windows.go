@@ -6,13 +6,19 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/windows/acl"
 )
 
 // OwnSession is a Machine of one session, that of this process: what it starts at log-in.
 type OwnSession struct{ Program }
 
 // Sessions is one that never ends: this process ends with it.
-func (OwnSession) Sessions() (Sessions, error) { return Sessions{Users: []Session{{}}}, nil }
+func (OwnSession) Sessions() (Sessions, error) {
+	var id uint32
+	_ = windows.ProcessIdToSessionId(windows.GetCurrentProcessId(), &id) // which is for the log alone
+	return Sessions{Users: []Session{{ID: id}}}, nil
+}
 
 // Start starts the agent as this process is, which it outlives.
 func (o OwnSession) Start(_ Session, last int) (Process, error) { return o.start(0, false, last) }
@@ -60,7 +66,7 @@ func readyIn(token windows.Token) (logon uint64, err error) {
 	if err != nil { // not wrapped: what is not found here does not say that nobody is logged on
 		return 0, errors.New("the profile of user " + sid + " is not loaded: " + err.Error())
 	}
-	return logonOf(token)
+	return acl.LogonOf(token)
 }
 
 // usersOf tells by their tokens who is logged on, whatever the states of sessions are: there are some for a moment only, as while a client
@@ -94,7 +100,7 @@ func (a AllSessions) Start(s Session, last int) (Process, error) {
 		return nil, err
 	}
 	defer token.Close()
-	if logon, err := logonOf(token); err != nil || logon != s.Logon {
+	if logon, err := acl.LogonOf(token); err != nil || logon != s.Logon {
 		return nil, fmt.Errorf("session %d is of another user now", s.ID)
 	}
 	return a.start(token, true, last)
@@ -106,17 +112,4 @@ func userOf(session uint32) (token windows.Token, err error) {
 		err = fmt.Errorf("the user of session %d: %w", session, err)
 	}
 	return token, err
-}
-
-// logonOf is the number of a log-on, which is never used again before the machine is restarted.
-func logonOf(token windows.Token) (uint64, error) {
-	var statistics struct{ TokenID, AuthenticationID windows.LUID } // TOKEN_STATISTICS begins so
-	var all [64]byte
-	var n uint32
-	if err := windows.GetTokenInformation(token, windows.TokenStatistics, &all[0], uint32(len(all)), &n); err != nil {
-		return 0, fmt.Errorf("the log-on of a session: %w", err)
-	}
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&statistics)), unsafe.Sizeof(statistics)), all[:])
-	id := statistics.AuthenticationID
-	return uint64(id.HighPart)<<32 | uint64(id.LowPart), nil
 }

@@ -32,6 +32,7 @@ type process struct {
 
 	mu              sync.Mutex
 	pid             uint32         // of main
+	asked           uint32         // the one that the last question has reached; 0: none
 	main, job, stop windows.Handle // 0: it has ended; only Wait changes main
 }
 
@@ -139,9 +140,7 @@ func (p Program) create(token windows.Token, environment []string) (*windows.Pro
 func (p *process) Wait() int {
 	defer p.close()
 	for {
-		_, _ = windows.WaitForSingleObject(p.main, windows.INFINITE)
-		var code uint32
-		_ = windows.GetExitCodeProcess(p.main, &code)
+		code := exitCodeOf(p.main)
 		next, pid := windows.Handle(0), uint32(0)
 		if code == ExitSucceeded {
 			next, pid = p.successor()
@@ -155,6 +154,18 @@ func (p *process) Wait() int {
 		p.main, p.pid = next, pid
 		p.mu.Unlock()
 	}
+}
+
+// exitCodeOf waits for the end of a process. Where its code is not to be had it has failed: only 0 says that it is to stay down.
+func exitCodeOf(process windows.Handle) (code uint32) {
+	_, err := windows.WaitForSingleObject(process, windows.INFINITE)
+	if err == nil {
+		err = windows.GetExitCodeProcess(process, &code)
+	}
+	if err != nil {
+		return 1
+	}
+	return code
 }
 
 // successor is the agent in the job that the main process has started; 0: there is none. An agent starts one at a time.
@@ -204,7 +215,20 @@ func (p *process) openAlive(pid uint32) (windows.Handle, error) {
 	return acl.OpenEvent(AliveEvent(p.name, pid), p.user, windows.SYNCHRONIZE|windows.EVENT_MODIFY_STATE)
 }
 
-// Answers asks by the event. An agent that has none has not come as far as to make it; one of another user says nothing of it.
+// Ping sets the event, which the agent resets.
+func (p *process) Ping() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = 0
+	if alive, err := p.openAlive(p.pid); err == nil {
+		if windows.SetEvent(alive) == nil {
+			p.asked = p.pid
+		}
+		_ = windows.CloseHandle(alive)
+	}
+}
+
+// Answers looks at the event. An agent that has none has not come as far as to make it; one of another user says nothing of it.
 func (p *process) Answers() Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,8 +239,10 @@ func (p *process) Answers() Answer {
 	if err == nil {
 		defer windows.CloseHandle(alive)
 		event, err := windows.WaitForSingleObject(alive, 0)
-		_ = windows.SetEvent(alive)
-		if err == nil && event != windows.WAIT_OBJECT_0 {
+		switch {
+		case p.asked != p.pid:
+			return Unasked
+		case err == nil && event != windows.WAIT_OBJECT_0:
 			return Answered
 		}
 	} else if !errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {

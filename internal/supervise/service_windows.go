@@ -22,6 +22,9 @@ const stopTime = endTime + killTime + 2*time.Second
 // sleep is what Windows tells before the machine sleeps, and after: PBT_APMSUSPEND, PBT_APMRESUMESUSPEND and PBT_APMRESUMEAUTOMATIC.
 var sleep = []uint32{0x04, 0x07, 0x12}
 
+// IsSleep reports whether that is what the event of a PowerBroadcast tells.
+func IsSleep(event uint32) bool { return slices.Contains(sleep, event) }
+
 // refused is the service's own exit code where it must not start.
 const refused = 1
 
@@ -37,12 +40,14 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 	defer cancel()
 	hints, sleeps, done := signal.New(), signal.New(), make(chan struct{})
 	s.Sleeps = sleeps
+	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange | svc.AcceptPowerEvent
+	for range 2 { // that the second one is taken shows that Windows has the first: from then on no log-on is missed
+		status <- svc.Status{State: svc.Running, Accepts: accepts}
+	}
 	go func() {
 		defer close(done)
 		s.Run(ctx, hints)
 	}()
-	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange | svc.AcceptPowerEvent
-	status <- svc.Status{State: svc.Running, Accepts: accepts}
 	for {
 		select {
 		case r := <-requests:
@@ -52,7 +57,7 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 			case svc.SessionChange:
 				hints.Notify()
 			case svc.PowerEvent:
-				if slices.Contains(sleep, r.EventType) {
+				if IsSleep(r.EventType) {
 					sleeps.Notify()
 				}
 			case svc.Stop, svc.Shutdown:

@@ -92,12 +92,13 @@ func agentOfATest(folder string) int {
 				}
 				return code
 			}
+			before, _ := said(folder)
 			for _, args := range [][]string{os.Args[1:], {helperVerb, folder}} { // what is started last does not go on in its place
 				if exec.Command(os.Args[0], args...).Start() != nil { //nolint:noctx // it outlives this one
 					return 6
 				}
 			}
-			for before, _ := said(folder); ; time.Sleep(time.Millisecond) {
+			for ; ; time.Sleep(time.Millisecond) {
 				if now, _ := said(folder); exists(filepath.Join(folder, "helped")) && len(now) > len(before) {
 					return code
 				}
@@ -348,6 +349,8 @@ func (p ofATest) Kill() {
 	p.end <- 0
 }
 
+func (p ofATest) Ping() {}
+
 func (p ofATest) Answers() Answer {
 	if p.killed == nil {
 		return Answered
@@ -370,6 +373,8 @@ func TestSessionChanges(t *testing.T) {
 	requests <- svc.ChangeRequest{Cmd: svc.SessionChange, EventType: windows.WTS_SESSION_LOGON}
 	m.list <- []Session{anna, ben}
 	require.Equal(t, ben, <-m.started)
+	requests <- svc.ChangeRequest{Cmd: svc.SessionChange, EventType: windows.WTS_SESSION_UNLOCK}
+	m.list <- []Session{anna, ben} // after which agents are asked soon
 	requests <- svc.ChangeRequest{Cmd: svc.Interrogate, CurrentStatus: svc.Status{State: svc.Running, CheckPoint: 7}}
 	requests <- svc.ChangeRequest{Cmd: svc.Stop}
 	<-done
@@ -377,7 +382,55 @@ func TestSessionChanges(t *testing.T) {
 	for len(status) > 0 {
 		states = append(states, (<-status).State)
 	}
-	require.Equal(t, []svc.State{svc.StartPending, svc.Running, svc.Running, svc.StopPending}, states)
+	require.Equal(t, []svc.State{svc.StartPending, svc.Running, svc.Running, svc.Running, svc.StopPending}, states)
+}
+
+// TestNoLogOnIsMissed: sessions are listed once Windows tells of those that come.
+func TestNoLogOnIsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := sessionsOf{make(chan []Session), make(chan Session, 8), nil}
+		s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+		requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status), make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.Execute(nil, requests, status)
+		}()
+		listed := func() bool {
+			synctest.Wait()
+			select {
+			case m.list <- nil:
+				return true
+			default:
+				return false
+			}
+		}
+		require.Equal(t, svc.StartPending, (<-status).State)
+		require.False(t, listed())
+		require.NotZero(t, (<-status).Accepts&svc.AcceptSessionChange)
+		require.False(t, listed(), "it was taken to be handed to Windows")
+		require.NotZero(t, (<-status).Accepts&svc.AcceptSessionChange)
+		require.True(t, listed())
+		requests <- svc.ChangeRequest{Cmd: svc.Stop}
+		require.Equal(t, svc.StopPending, (<-status).State)
+		<-done
+	})
+}
+
+// TestEndOfWhichNothingIsKnown is a failure, and none that the user wanted.
+func TestEndOfWhichNothingIsKnown(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	info, err := Program{Path: self, Args: []string{helperVerb}}.create(0, os.Environ())
+	require.NoError(t, err)
+	defer windows.CloseHandle(info.Thread)
+	defer windows.CloseHandle(info.Process)
+	require.NoError(t, windows.TerminateProcess(info.Process, 0))
+	require.Zero(t, exitCodeOf(info.Process))
+	waitOnly, err := windows.OpenProcess(windows.SYNCHRONIZE, false, info.ProcessId)
+	require.NoError(t, err)
+	defer windows.CloseHandle(waitOnly)
+	require.EqualValues(t, 1, exitCodeOf(waitOnly))
+	require.EqualValues(t, 1, exitCodeOf(0))
 }
 
 // TestAgentSaysThatItIsAlive: by an event, to whom has started it. One that has not made it yet may hang, too.
@@ -391,12 +444,19 @@ func TestAgentSaysThatItIsAlive(t *testing.T) {
 	require.NoError(t, err)
 	ended := make(chan int)
 	go func() { ended <- p.Wait() }()
+	p.Ping()
 	require.Equal(t, Silent, p.Answers(), "it has no event yet")
 	require.NoError(t, os.Remove(loading))
 	started(t, folder, 1)
+	require.Equal(t, Unasked, p.Answers(), "it had no event then")
+	p.Ping()
 	require.Eventually(t, func() bool { return p.Answers() == Answered }, patience, time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "hang"), nil, 0o600))
-	require.Eventually(t, func() bool { return p.Answers() == Silent }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		was := p.Answers()
+		p.Ping()
+		return was == Silent
+	}, patience, time.Millisecond)
 	p.Ask()
 	require.Zero(t, <-ended)
 	require.Equal(t, Unclear, p.Answers(), "it is not there any more")
@@ -425,9 +485,8 @@ func TestEventThatIsTaken(t *testing.T) {
 	}
 	require.NoError(t, err)
 	defer windows.CloseHandle(taken)
-	for range maxSilent {
-		require.Equal(t, Unclear, p.Answers())
-	}
+	p.Ping()
+	require.Equal(t, Unclear, p.Answers())
 	_, err = p.openAlive(p.pid)
 	require.ErrorContains(t, err, "it was made by user "+ipctest.Stranger)
 }
@@ -464,15 +523,14 @@ func TestServiceHearsOfSleep(t *testing.T) {
 		require.NotZero(t, (<-status).Accepts&svc.AcceptPowerEvent)
 		m.list <- []Session{{1, 1}}
 		<-m.started
-		time.Sleep(time.Second)
 		for range 3 {
 			for _, event := range sleep {
-				time.Sleep(askEvery)
+				time.Sleep(maxPings * pongTime)
 				requests <- svc.ChangeRequest{Cmd: svc.PowerEvent, EventType: event}
 			}
 		}
 		const battery = 0x0a // PBT_APMPOWERSTATUSCHANGE
-		time.Sleep(askEvery)
+		time.Sleep(maxPings * pongTime)
 		requests <- svc.ChangeRequest{Cmd: svc.PowerEvent, EventType: battery}
 		synctest.Wait()
 		select {
@@ -480,7 +538,7 @@ func TestServiceHearsOfSleep(t *testing.T) {
 			require.Fail(t, "it was killed")
 		default:
 		}
-		time.Sleep(askEvery)
+		time.Sleep(pingSoon)
 		<-silent
 		m.list <- nil
 		requests <- svc.ChangeRequest{Cmd: svc.Stop}
@@ -516,7 +574,7 @@ func TestWhoIsLoggedOn(t *testing.T) {
 func TestUserWithoutAProfile(t *testing.T) {
 	own, err := readyIn(windows.GetCurrentProcessToken())
 	require.NoError(t, err)
-	logon, err := logonOf(windows.GetCurrentProcessToken())
+	logon, err := acl.LogonOf(windows.GetCurrentProcessToken())
 	require.NoError(t, err)
 	require.Equal(t, logon, own)
 	stranger := ipctest.StrangersToken(t)
@@ -617,6 +675,7 @@ func TestAgentOfAnotherUser(t *testing.T) {
 	user, err := os.ReadFile(filepath.Join(folder, "user"))
 	require.NoError(t, err)
 	require.Equal(t, ipctest.Stranger, string(user))
+	other.Ping()
 	require.Eventually(t, func() bool { return other.Answers() == Answered }, patience, time.Millisecond)
 	other.user = own.user
 	require.Equal(t, Unclear, other.Answers(), "an event of another user says nothing")

@@ -25,9 +25,9 @@ const (
 	onFailure outcome = "it has failed, or could not be started"
 	onQuit    outcome = "it has ended in order, or so that a new start would not help"
 	onDue     outcome = "the wait is over"
-	onCutOff  outcome = "it was ended from outside, as Windows ends programs at a log-off"
+	onCutOff  outcome = "it has ended with its session, or was ended from outside"
 	onLeave   outcome = "its user logs off, or the supervisor ends"
-	onHung    outcome = "it has not answered two questions in a row, one every 2 min"
+	onHung    outcome = "it has not answered two questions in a row, each for 2 min"
 	onOverdue outcome = "it has not ended 3 s after it was asked, or 2 s after it was killed"
 )
 
@@ -40,7 +40,7 @@ const (
 	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
 	thenSee   consequence = "a wait of 1 min begins"
 	thenAsk   consequence = "it is asked to end"
-	thenWatch consequence = "it is asked every 2 min whether it answers"
+	thenWatch consequence = "it is asked whether it is alive: 10 s later, every 4 h, and 10 s after hints"
 	thenKill  consequence = "it is killed"
 	thenLeave consequence = "it is left alone, which is told once: nobody can kill it"
 )

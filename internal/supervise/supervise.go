@@ -21,6 +21,10 @@ const (
 // on; where it has ended by then, too, it has failed.
 const ExitSucceeded = 76
 
+// ExitSession is the code with which an agent ends as Windows has said that its session does. Windows says so to one program after another,
+// and the user may yet call it off.
+const ExitSession = 79
+
 // StopEventVariable is the environment variable that names the event by which an agent on Windows is asked to end. An agent that has it is
 // supervised.
 const StopEventVariable = "AGENT_STOP_EVENT"
@@ -43,11 +47,11 @@ func Crashed(code int) bool {
 	}
 }
 
-// cutOff reports whether a process on Windows that ended with that code was ended from outside, as at a log-off those are that take their
-// time. One that is started then fails, or is ended, too.
+// cutOff reports whether a process on Windows that ended with that code has ended with its session, or was ended from outside, as at a
+// log-off those are that take their time. One that is started then fails, or is ended, too.
 func cutOff(code int) bool {
 	switch uint32(code) {
-	case 0x40010004, 0xc000013a: // ended by the system; by Ctrl-C, a console that is closed, or the log-off
+	case ExitSession, 0x40010004, 0xc000013a: // the others: ended by the system; by Ctrl-C, a console that is closed, or the log-off
 		return true
 	default:
 		return false
@@ -73,7 +77,9 @@ type Sessions struct {
 // A Machine is what is supervised: where there are users, and how an agent is started for one.
 type Machine interface {
 	Sessions() (Sessions, error)
-	Start(s Session, last int) (Process, error) // last is the code with which the one before has ended, if it has crashed; else 0
+	// Start takes as long as the system does, and all other agents wait for it. last is the code with which the one before has ended, if it
+	// has crashed; else 0.
+	Start(s Session, last int) (Process, error)
 }
 
 // A Process is an agent, with whatever goes on in its place.
@@ -81,16 +87,18 @@ type Process interface {
 	Wait() (code int) // returns when nothing of it is left; called once
 	Ask()             // has it end in order
 	Kill()
-	Answers() Answer // to the question of the call before; asks it anew, and does not wait
+	Ping()           // asks whether it is alive
+	Answers() Answer // to the Ping before; does not wait
 }
 
-// An Answer is what an agent that is asked has said to the question before.
+// An Answer is what an agent has said to a Ping.
 type Answer string
 
 // The answers.
 const (
 	Answered Answer = "answered"
 	Silent   Answer = "silent"
+	Unasked  Answer = "unasked" // the question has reached nobody: there was no event yet, or another process goes on since
 	Unclear  Answer = "unclear" // it is frozen, or the system does not tell: no reason to take it for hung
 )
 
@@ -100,8 +108,13 @@ const (
 	endTime   = 3 * time.Second
 	killTime  = 2 * time.Second // for a process to end that is killed
 	lookAgain = 5 * time.Second // at sessions, where they could not be listed, growing to maxWait
-	askEvery  = 2 * time.Minute // an agent whether it answers
-	maxSilent = 2               // questions in a row without an answer: one may be asked just before the machine sleeps
+
+	// Each question wakes both processes, so while nothing happens there is next to none. A user who comes back unlocks or wakes the machine,
+	// which asks.
+	pingEvery = 4 * time.Hour
+	pingSoon  = 10 * time.Second // after a start, and after what Windows tells of, which comes in bursts
+	pongTime  = 2 * time.Minute  // for an answer
+	maxPings  = 2                // in a row without an answer: one may come just before the machine sleeps
 )
 
 // A Supervisor looks after the agents of a Machine.
@@ -126,9 +139,9 @@ type agent struct {
 	process Process
 	started time.Time
 	wait    time.Duration // the last one
-	timer   time.Time     // when the wait, or the time in which it is to end, is over, or it is asked again
+	timer   time.Time     // when the wait, or the time in which it is to end or answer, is over, or it is asked again
 	last    int           // the code with which it has crashed; 0: it has not
-	silent  int           // how many questions in a row it has not answered
+	pings   int           // how many in a row it has not answered yet
 }
 
 type end struct {
@@ -158,10 +171,12 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 			}
 		case <-hints:
 			s.look()
+			s.pingAll()
 		case <-s.Sleeps:
 			for _, a := range s.agents {
-				a.silent = 0
+				a.pings = 0
 			}
+			s.pingAll()
 		case e := <-s.ends:
 			s.ended(e)
 		case <-timer.C:
@@ -209,6 +224,9 @@ func (s *Supervisor) look() {
 // happens puts the transition after an outcome into force, and does what else follows.
 func (s *Supervisor) happens(a *agent, on outcome) {
 	t := transitions.After(a.state, on)
+	if t.To == a.state && t.Then == nothing {
+		return // what is due stays so
+	}
 	a.state, a.timer = t.To, time.Time{}
 	switch t.Then {
 	case thenStart:
@@ -223,7 +241,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 	case thenSee:
 		a.timer = time.Now().Add(maxWait)
 	case thenWatch:
-		a.silent, a.timer = 0, time.Now().Add(askEvery)
+		a.pings, a.timer = 0, time.Now().Add(pingSoon)
 	case thenAsk:
 		a.process.Ask()
 		a.timer = time.Now().Add(endTime)
@@ -301,8 +319,12 @@ func (s *Supervisor) expire() {
 		}
 		switch a.state {
 		case running:
-			s.question(a)
+			s.ping(a)
 		case leaving, killed, stuck:
+			if now.Sub(a.timer) >= endTime { // the machine has slept, and the agent not had the time to end
+				a.timer = now.Add(endTime)
+				continue
+			}
 			s.happens(a, onOverdue)
 		default:
 			if s.look(); s.agents[a.session] == a {
@@ -312,13 +334,32 @@ func (s *Supervisor) expire() {
 	}
 }
 
-// question asks an agent whether it is alive, and has one that hangs end.
-func (s *Supervisor) question(a *agent) {
-	a.timer = time.Now().Add(askEvery)
-	if a.silent++; a.process.Answers() != Silent {
-		a.silent = 0
+// pingAll has all agents asked soon that are not being asked.
+func (s *Supervisor) pingAll() {
+	soon := time.Now().Add(pingSoon)
+	for _, a := range s.agents {
+		if a.state == running && a.pings == 0 && a.timer.After(soon) {
+			a.timer = soon
+		}
 	}
-	if a.silent == maxSilent {
+}
+
+// ping asks an agent whether it is alive, or looks for its answer, and has one that hangs end.
+func (s *Supervisor) ping(a *agent) {
+	if a.pings > 0 {
+		switch a.process.Answers() {
+		case Silent:
+		case Unasked:
+			a.pings = 0
+		default:
+			a.pings, a.timer = 0, time.Now().Add(pingEvery)
+			return
+		}
+	}
+	if a.pings == maxPings {
 		s.happens(a, onHung)
+		return
 	}
+	a.process.Ping()
+	a.pings, a.timer = a.pings+1, time.Now().Add(pongTime)
 }

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -29,18 +28,38 @@ func TestTheDocumentsShowTheTable(t *testing.T) { table.Shown(t, "and then") }
 type desk struct {
 	mu       sync.Mutex
 	sessions []Session
-	unknown  []uint32 // sessions of which nothing is known; nil with a listing error: all
-	listing  error    // why sessions cannot be listed
-	starting error    // why no agent can be started
+	unknown  []uint32      // sessions of which nothing is known; nil with a listing error: all
+	listing  error         // why sessions cannot be listed
+	starting error         // why no agent can be started
+	pause    time.Duration // how long sessions take to be listed
 	started  map[Session][]*fakeAgent
 	hints    chan struct{}
 	sleeps   chan struct{}
-	log      bytes.Buffer // may be read while the supervisor waits
+	log      logBuffer
+}
+
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logBuffer) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func (d *desk) Sessions() (Sessions, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	time.Sleep(d.pause)
 	if d.listing != nil && d.unknown == nil {
 		return Sessions{}, d.listing
 	}
@@ -92,10 +111,16 @@ type fakeAgent struct {
 	stuck   atomic.Bool // nor when it is killed
 	silent  atomic.Bool // does not say that it is alive
 	frozen  atomic.Bool // likewise, and it cannot
+	deaf    atomic.Bool // no question reaches it
+	pings   atomic.Int32
 }
+
+func (p *fakeAgent) Ping() { p.pings.Add(1) }
 
 func (p *fakeAgent) Answers() Answer {
 	switch {
+	case p.deaf.Load():
+		return Unasked
 	case p.frozen.Load():
 		return Unclear
 	case p.silent.Load():
@@ -199,9 +224,9 @@ func TestWhatTheUserQuitStaysDown(t *testing.T) {
 	}
 }
 
-// TestAgentThatEndsWithItsSession is not started into a session that is about to go: Windows ends at a log-off who has not ended by then.
+// TestAgentThatEndsWithItsSession is not started into a session that is about to go, and is where the user has called the end off.
 func TestAgentThatEndsWithItsSession(t *testing.T) {
-	for _, code := range []int{0x40010004, 0xc000013a} {
+	for _, code := range []int{ExitSession, 0x40010004, 0xc000013a} {
 		supervised(t, func(d *desk, _ func()) {
 			d.now(anna, ben)
 			d.last(anna).ends(code, 0)
@@ -247,6 +272,59 @@ func TestAgentThatHangsIsKilled(t *testing.T) {
 		d.last(ben).hanging.Store(true)
 		end()
 		require.True(t, d.last(ben).killed.Load(), "at the end of the supervisor, too")
+	})
+}
+
+// TestHintsWhileAnAgentEnds: Windows tells of one log-off several times, and the service may be stopped in the middle of it.
+func TestHintsWhileAnAgentEnds(t *testing.T) {
+	supervised(t, func(d *desk, end func()) {
+		d.now(anna, ben)
+		for _, s := range []Session{anna, ben} {
+			d.last(s).hanging.Store(true)
+			d.last(s).stuck.Store(true)
+		}
+		d.now(ben)
+		time.Sleep(endTime - 1)
+		d.now(ben)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.True(t, d.last(anna).killed.Load(), "no later than without the second hint")
+		d.now()
+		began := time.Now()
+		end()
+		require.Equal(t, endTime+killTime, time.Since(began))
+		require.True(t, d.last(ben).killed.Load())
+		d.last(anna).exit <- 1
+		d.last(ben).exit <- 1
+	})
+}
+
+// TestAgentThatIsAskedBeforeASleep, or killed, has its time to end after that: nothing of the supervisor runs meanwhile, either.
+func TestAgentThatIsAskedBeforeASleep(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		p := d.last(anna)
+		p.hanging.Store(true)
+		p.stuck.Store(true)
+		d.now()
+		require.True(t, p.asked.Load())
+		d.pause = time.Hour
+		sleeps := func() {
+			d.hints <- struct{}{}
+			time.Sleep(d.pause + endTime - 1)
+			synctest.Wait()
+		}
+		sleeps()
+		require.False(t, p.killed.Load())
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.True(t, p.killed.Load(), "once")
+		sleeps()
+		require.NotContains(t, d.log.String(), "although it was killed")
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.Contains(t, d.log.String(), "although it was killed")
+		p.exit <- 1
 	})
 }
 
@@ -354,19 +432,65 @@ func TestHungAgentThatCannotBeKilled(t *testing.T) {
 func TestHungAgentIsStartedAgain(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		time.Sleep(time.Hour + time.Second) // between two questions
-		d.last(anna).silent.Store(true)
-		time.Sleep(askEvery)
-		d.last(anna).silent.Store(false)
+		p := d.last(anna)
+		p.silent.Store(true)
+		time.Sleep(pingSoon + pongTime + time.Second) // between two questions
+		p.silent.Store(false)
 		time.Sleep(time.Hour)
-		require.False(t, d.last(anna).killed.Load())
-		d.last(anna).silent.Store(true)
-		time.Sleep(maxSilent*askEvery + time.Minute)
+		require.False(t, p.killed.Load())
+		p.silent.Store(true)
+		time.Sleep(pingEvery + maxPings*pongTime + firstWait)
 		synctest.Wait()
-		require.True(t, d.starts(anna)[0].killed.Load())
+		require.True(t, p.killed.Load())
 		require.Len(t, d.starts(anna), 2)
-		time.Sleep(time.Hour)
+		time.Sleep(24 * time.Hour)
 		require.Len(t, d.starts(anna), 2)
+	})
+}
+
+// TestAgentIsSeldomAsked: once in four hours, and soon after what Windows tells of, however often it does.
+func TestAgentIsSeldomAsked(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		pings := func(after time.Duration) int {
+			time.Sleep(after)
+			synctest.Wait()
+			return int(d.last(anna).pings.Swap(0))
+		}
+		d.now(anna)
+		require.Equal(t, 1, pings(pingSoon))
+		require.Equal(t, 1, pings(pingEvery+pongTime))
+		require.Equal(t, 5, pings(24*time.Hour))
+		for _, told := range []func(){func() { d.now(anna) }, func() { d.sleeps <- struct{}{} }} {
+			for range 9 {
+				told()
+				require.Zero(t, pings(pingSoon/10))
+			}
+			require.Equal(t, 1, pings(pingSoon/10))
+			d.now(anna)
+			require.Zero(t, pings(pingSoon), "it is being asked")
+			require.Zero(t, pings(pingEvery))
+			require.Equal(t, 1, pings(pongTime))
+		}
+	})
+}
+
+// TestAgentThatWasNotAsked: an agent that is slow to start, or that another goes on for, is asked anew at once, and counts as hung no sooner.
+func TestAgentThatWasNotAsked(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		p := d.last(anna)
+		p.deaf.Store(true)
+		time.Sleep(pingSoon + 3*pongTime + time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 4, p.pings.Load())
+		p.silent.Store(true)
+		p.deaf.Store(false)
+		time.Sleep(pongTime)
+		synctest.Wait()
+		require.False(t, p.killed.Load())
+		time.Sleep(pongTime)
+		synctest.Wait()
+		require.True(t, p.killed.Load())
 	})
 }
 
@@ -376,15 +500,16 @@ func TestFrozenAgentIsLeftAlone(t *testing.T) {
 		d.now(anna)
 		p := d.last(anna)
 		p.silent.Store(true)
-		time.Sleep(askEvery + time.Second)
+		time.Sleep(pingSoon + pongTime + time.Second)
 		p.frozen.Store(true)
-		time.Sleep(time.Hour)
+		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		require.False(t, p.killed.Load())
-		p.frozen.Store(false) // it is asked before it gets to answer
-		time.Sleep(askEvery)
+		p.frozen.Store(false)
+		d.now(anna)
+		time.Sleep(pingSoon + pongTime + time.Second)
 		require.False(t, p.killed.Load(), "what it was asked before counts no more")
-		time.Sleep(askEvery)
+		time.Sleep(pongTime)
 		synctest.Wait()
 		require.True(t, p.killed.Load(), "it hangs, too")
 	})
@@ -396,13 +521,12 @@ func TestSleepIsNoHang(t *testing.T) {
 		d.now(anna)
 		p := d.last(anna)
 		p.silent.Store(true)
-		time.Sleep(time.Second)
 		for range 30 {
-			time.Sleep(askEvery)
+			time.Sleep(maxPings * pongTime)
 			d.sleeps <- struct{}{}
 		}
 		require.False(t, p.killed.Load())
-		time.Sleep(maxSilent * askEvery)
+		time.Sleep(pingSoon + maxPings*pongTime)
 		synctest.Wait()
 		require.True(t, p.killed.Load())
 	})

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
 )
 
 // Build builds a program of this module as it ships, but for one thing: it reads neither settings nor policy of this machine's
@@ -15,4 +18,19 @@ func Build(program, pkg string, env ...string) error {
 		return fmt.Errorf("testlab: build %s: %w: %s", pkg, err, out)
 	}
 	return nil
+}
+
+// BuildUnraced builds the test that runs into a folder, without the race detector: a process of it costs a fifth. Where the test has
+// none, or the machine no Go, it is the program that runs.
+func BuildUnraced(folder string) (program string, err error) {
+	info, ok := debug.ReadBuildInfo()
+	raced := ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	if _, err := exec.LookPath("go"); err != nil || !raced {
+		return os.Executable()
+	}
+	program = filepath.Join(folder, "unraced.test")
+	if out, err := exec.Command("go", "test", "-c", "-ldflags=-w", "-o", program, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("testlab: build the test without the race detector: %w: %s", err, out)
+	}
+	return program, nil
 }

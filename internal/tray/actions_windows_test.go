@@ -2,16 +2,21 @@ package tray
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 
+	"sidetone/internal/control"
 	"sidetone/internal/platform/desktop"
+	"sidetone/internal/platform/ipc"
 	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
 	"sidetone/internal/texts"
@@ -49,9 +54,26 @@ func (c chooser) awaits(t *testing.T, text string) {
 	})
 }
 
-// TestWhatRowsDoOnWindows: at the agent, in the registry, in the folder of downloads, and when an agent does not start.
+// closed waits for a window of that title, and closes it.
+func closed(t *testing.T, title string) {
+	t.Helper()
+	title16, err := windows.UTF16PtrFromString(title)
+	require.NoError(t, err)
+	testlab.Eventually(t, "the window "+title, func() bool {
+		window, _, _ := findWindow.Call(0, uintptr(unsafe.Pointer(title16)))
+		if window == 0 {
+			return false
+		}
+		const wmClose = 0x10
+		ok, _, _ := postMessage.Call(window, wmClose, 0, 0)
+		return ok != 0
+	})
+}
+
+// TestWhatRowsDoOnWindows: at the agent, which it starts or not, in the registry, in the Explorer, and in the folder of downloads.
 func TestWhatRowsDoOnWindows(t *testing.T) {
-	a := newAgent(t, ipctest.Folder(t))
+	address, logs := ipctest.Folder(t), filepath.Join(t.TempDir(), "logs-"+rand.Text())
+	require.NoError(t, os.Mkdir(logs, 0o700))
 	user := chooser{newQueue(), make(chan action)}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -62,16 +84,21 @@ func TestWhatRowsDoOnWindows(t *testing.T) {
 	ended := make(chan error)
 	go func() {
 		ended <- run(ctx, Options{
-			Address: a.address, Program: program, Version: "1", Vendor: "Acme Audio", Say: texts.For(texts.English), Getenv: os.Getenv,
-			Agent: self, Autostart: entry, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Address: address, Program: program, Version: "1", Vendor: "Acme Audio", Say: texts.For(texts.English), Getenv: os.Getenv,
+			Agent: self, Flags: []string{address}, Autostart: entry, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Diagnostics: func(context.Context) ([]byte, error) { return []byte("all is well\n"), nil },
 		}, user)
 	}()
 	user.awaits(t, "> Start\n")
 	user.chosen <- actionStart
 	user.awaits(t, "no catalogue")
-	a.start()
+	t.Setenv(logEnv, filepath.Join(logs, "agent.log"))
+	user.chosen <- actionStart
 	user.awaits(t, "> For 1 hour\n")
+	agent := control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) })
+	defer func() { require.NoError(t, agent.Stop(context.Background())) }()
+	user.chosen <- actionLogs
+	closed(t, filepath.Base(logs))
 	user.chosen <- actionPauseHour
 	user.awaits(t, "> Resume reporting\n")
 	user.chosen <- actionResume
@@ -80,10 +107,10 @@ func TestWhatRowsDoOnWindows(t *testing.T) {
 	user.awaits(t, "copied")
 	user.chosen <- actionAutostart
 	user.awaits(t, "[x] Start at login\n")
-	require.True(t, desktop.RunOfUser.Starts(program))
+	require.True(t, desktop.RunOfUser.Starts(program, self))
 	user.chosen <- actionAutostart
 	user.awaits(t, "[ ] Start at login\n")
-	require.False(t, desktop.RunOfUser.Starts(program))
+	require.False(t, desktop.RunOfUser.Starts(program, self))
 
 	folder, err := windows.KnownFolderPath(windows.FOLDERID_Downloads, 0)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package tray
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,6 +35,19 @@ func (a *fakeAgent) start() {
 	}
 	l, err := ipc.ListenControl(a.address)
 	require.NoError(a.t, err)
+	a.prepare()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = a.server.Serve(l)
+	}()
+	a.t.Cleanup(func() {
+		a.stop()
+		<-ended
+	})
+}
+
+func (a *fakeAgent) prepare() {
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/watch", a.watch)
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -45,16 +59,27 @@ func (a *fakeAgent) start() {
 		_, _ = w.Write([]byte("{}"))
 	})
 	mux.HandleFunc("POST /v1/resume", func(http.ResponseWriter, *http.Request) { a.say(viewOf()) })
-	a.server = &http.Server{Handler: mux}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = a.server.Serve(l)
-	}()
-	a.t.Cleanup(func() {
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "2")
+		_, _ = w.Write([]byte("{}"))
+		_ = http.NewResponseController(w).Flush()
 		a.stop()
-		<-ended
 	})
+	a.server = &http.Server{Handler: mux}
+}
+
+// runAgent is one that a tray has started, until it is told to stop.
+func runAgent(address, log string) int {
+	a := newAgent(nil, address)
+	a.say(viewOf(func(v *view) { v.Status.LogFile = log }))
+	l, err := ipc.ListenControl(address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	a.prepare()
+	_ = a.server.Serve(l)
+	return 0
 }
 
 func (a *fakeAgent) stop() { _ = a.server.Close() }

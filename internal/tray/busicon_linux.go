@@ -68,12 +68,7 @@ func (i *busIcon) draw(next frame) {
 	if next.tooltip != i.last.tooltip {
 		i.set("ToolTip", busTooltip{Title: next.tooltip}, "NewToolTip")
 	}
-	if changed := i.menu.set(next.items); len(changed) > 0 {
-		i.emit(menuPath, menuInterface+".ItemsPropertiesUpdated", changed, []struct {
-			ID    int32
-			Names []string
-		}{})
-	}
+	i.menu.draw(next.items)
 	i.last = next
 }
 

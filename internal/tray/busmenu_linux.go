@@ -17,9 +17,11 @@ const (
 // busMenu is a menu as com.canonical.dbusmenu has it. The number of a row is its place, since all menus have the same rows. Panels are
 // told of what changes in a row, and never that the rows are other ones (LayoutUpdated): upon that Qt closes a menu that is open.
 type busMenu struct {
-	chosen func(action)
-	mu     sync.Mutex
-	rows   []busRow // the first is the menu itself
+	bus     *dbus.Conn
+	chosen  func(action)
+	sending sync.Mutex // what is sent about rows is sent in the order in which it came about
+	mu      sync.Mutex
+	rows    []busRow // the first is the menu itself
 }
 
 type busRow struct {
@@ -49,7 +51,7 @@ type rowEvent struct {
 
 // exportMenu puts a menu on the bus.
 func exportMenu(bus *dbus.Conn, items []item, chosen func(action)) (*busMenu, error) {
-	m := &busMenu{chosen: chosen, rows: busRows(items)}
+	m := &busMenu{bus: bus, chosen: chosen, rows: busRows(items)}
 	if err := bus.Export(m, menuPath, menuInterface); err != nil {
 		return nil, err
 	}
@@ -122,6 +124,20 @@ func directed(text string) string {
 	return text
 }
 
+// draw changes the rows, and tells panels what is different in them.
+func (m *busMenu) draw(items []item) {
+	m.sending.Lock()
+	defer m.sending.Unlock()
+	if changed := m.set(items); len(changed) > 0 {
+		removed := []struct {
+			ID    int32
+			Names []string
+		}{}
+		// It fails when the bus has ended, which is heard of.
+		_ = m.bus.Emit(menuPath, menuInterface+".ItemsPropertiesUpdated", changed, removed)
+	}
+}
+
 // set changes the rows, and returns what is different in them.
 func (m *busMenu) set(items []item) (changed []rowProps) {
 	m.mu.Lock()
@@ -140,6 +156,43 @@ func (m *busMenu) set(items []item) (changed []rowProps) {
 	}
 	m.rows = next
 	return changed
+}
+
+// answer answers a panel that asks for rows, before anything else is received: godbus answers each call in a goroutine of its own, and so
+// not in order. libdbusmenu asks for the rows of each menu in a call, all at once. A row that it hears of before the one that opens
+// its menu is never shown, and a row that is told late, after news of it, stays as it was.
+func (m *busMenu) answer(call *dbus.Message) {
+	header := func(f dbus.HeaderField) any { return call.Headers[f].Value() }
+	isOfMenu := header(dbus.FieldPath) == dbus.ObjectPath(menuPath) && header(dbus.FieldInterface) == menuInterface
+	if call.Type != dbus.TypeMethodCall || !isOfMenu {
+		return
+	}
+	m.sending.Lock()
+	defer m.sending.Unlock()
+	var id, depth int32
+	var ids []int32
+	var names []string
+	var rows []any
+	switch member := header(dbus.FieldMember); {
+	case member == "GetLayout" && dbus.Store(call.Body, &id, &depth, &names) == nil:
+		revision, layout, fault := m.GetLayout(id, depth, names)
+		if fault != nil {
+			return
+		}
+		rows = []any{revision, layout}
+	case member == "GetGroupProperties" && dbus.Store(call.Body, &ids, &names) == nil:
+		list, _ := m.GetGroupProperties(ids, names)
+		rows = []any{list}
+	default:
+		return
+	}
+	if call.Flags&dbus.FlagNoReplyExpected == 0 {
+		m.bus.Send(&dbus.Message{Type: dbus.TypeMethodReply, Body: rows, Headers: map[dbus.HeaderField]dbus.Variant{
+			dbus.FieldDestination: call.Headers[dbus.FieldSender], dbus.FieldReplySerial: dbus.MakeVariant(call.Serial()),
+			dbus.FieldSignature: dbus.MakeVariant(dbus.SignatureOf(rows...)),
+		}}, nil)
+	}
+	call.Type = 0 // of no type, it is not handled again
 }
 
 var errNoRow = dbus.NewError(menuInterface+".NoSuchRow", nil)

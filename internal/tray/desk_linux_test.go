@@ -1,15 +1,10 @@
 package tray
 
 import (
-	"bytes"
-	"fmt"
 	"image"
-	paint "image/draw"
-	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +12,7 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/screen"
 	"sidetone/internal/tray/icon"
 )
 
@@ -90,30 +86,22 @@ alignment=Right
 // desk is a session with a screen and a real panel.
 type desk struct {
 	*session
-	env   []string
-	panel *exec.Cmd
-	kind  realPanel
+	screen *screen.Screen
+	env    []string
+	panel  *exec.Cmd
+	kind   realPanel
 }
 
 func newDesk(t *testing.T, kind realPanel) *desk {
 	d := &desk{session: newSession(t), kind: kind}
-	d.bus.Start()
 	for name, content := range kind.settings {
 		path := filepath.Join(d.home, ".config", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
-	number, write, err := os.Pipe()
-	require.NoError(t, err)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", screenWidth, screenHeight), "-nolisten", "tcp")
-	x.ExtraFiles = []*os.File{write}
-	d.run(x)
-	require.NoError(t, write.Close())
-	display := make([]byte, 8)
-	n, err := number.Read(display)
-	require.NoError(t, err)
+	d.screen = screen.New(t, screenWidth, screenHeight)
 	d.env = []string{
-		"DISPLAY=:" + strings.TrimSpace(string(display[:n])), "HOME=" + d.home, "XDG_RUNTIME_DIR=" + d.bus.Folder(), "PATH=/usr/bin:/bin",
+		"DISPLAY=" + d.screen.Display, "HOME=" + d.home, "XDG_RUNTIME_DIR=" + d.bus.Folder(), "PATH=/usr/bin:/bin",
 		"DBUS_SESSION_BUS_ADDRESS=" + d.bus.Address(), "NO_AT_BRIDGE=1", "GSETTINGS_BACKEND=memory", "LC_ALL=C.UTF-8",
 		"GTK_THEME=Adwaita:dark",
 	}
@@ -145,6 +133,27 @@ func (d *desk) run(cmd *exec.Cmd) {
 	})
 }
 
+// eventually waits for what is to be seen on the screen. In vain, it keeps a picture of what is there.
+func (d *desk) eventually(what string, holds func() bool) {
+	d.t.Helper()
+	testlab.Eventually(keepsPicture{d.t, d.screen}, what, holds)
+}
+
+type keepsPicture struct {
+	testing.TB
+	screen *screen.Screen
+}
+
+func (k keepsPicture) Fatalf(format string, args ...any) {
+	k.Helper()
+	if folder, err := os.MkdirTemp("", "panel"); err == nil {
+		path := filepath.Join(folder, "screen.png")
+		screen.Save(k, path, k.screen.Picture(), image.Rect(0, 0, screenWidth, screenHeight))
+		k.Log("the screen is in", path)
+	}
+	k.TB.Fatalf(format, args...)
+}
+
 // owned waits until somebody has a name on the bus.
 func (d *desk) owned(name string) {
 	d.t.Helper()
@@ -156,45 +165,19 @@ func (d *desk) owned(name string) {
 	})
 }
 
-// do runs a program to its end, and returns what it prints.
-func (d *desk) do(name string, args ...string) []byte {
-	d.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Env = d.env
-	out, err := cmd.Output()
-	require.NoError(d.t, err, name)
-	return out
-}
-
-// screen is what is on it.
-func (d *desk) screen() *image.RGBA {
-	d.t.Helper()
-	picture, err := png.Decode(bytes.NewReader(d.do("import", "-window", "root", "png:-")))
-	require.NoError(d.t, err)
-	screen := image.NewRGBA(picture.Bounds())
-	paint.Draw(screen, screen.Rect, picture, picture.Bounds().Min, paint.Src)
-	return screen
-}
-
-// click presses a button of the mouse somewhere.
-func (d *desk) click(at image.Point, button string) {
-	d.t.Helper()
-	d.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
-}
-
 // openMenu clicks on the icon, and returns the screen, and the part of it where the menu is. It leaves the mouse where nothing is: so no
 // tooltip covers anything.
-func (d *desk) openMenu() (shown *image.RGBA, menu image.Rectangle) {
+func (d *desk) openMenu() (shown image.Image, menu image.Rectangle) {
 	d.t.Helper()
-	testlab.Eventually(d.t, "the menu is open", func() bool {
-		d.click(centre(corner), "3")
-		if !soon(func() bool { return !used(d.screen()).Empty() }) {
+	d.eventually("the menu is open", func() bool {
+		d.screen.Click(centre(corner), "3")
+		if !soon(func() bool { return !used(d.screen.Picture()).Empty() }) {
 			return false
 		}
-		d.do("xdotool", "mousemove", "0", fmt.Sprint(screenHeight-1))
+		d.screen.Move(image.Pt(0, screenHeight-1))
 		return soon(func() bool {
 			before := menu
-			shown = d.screen()
+			shown = d.screen.Picture()
 			menu = used(shown)
 			return !menu.Empty() && menu == before
 		})
@@ -205,28 +188,8 @@ func (d *desk) openMenu() (shown *image.RGBA, menu image.Rectangle) {
 func centre(of image.Rectangle) image.Point { return of.Min.Add(of.Size().Div(2)) }
 
 // used is the part of the screen below the panel on which something is: the rest is black.
-func used(screen *image.RGBA) (r image.Rectangle) {
-	b := screen.Rect
-	black := image.NewRGBA(b)
-	paint.Draw(black, b, image.Black, image.Point{}, paint.Src)
-	return differing(screen, black, image.Rect(b.Min.X, panelHeight+5, b.Max.X, b.Max.Y))
-}
-
-// differing is the part of a part of the screen where two pictures differ.
-func differing(a, b *image.RGBA, in image.Rectangle) (r image.Rectangle) {
-	in = in.Intersect(a.Rect)
-	for y := in.Min.Y; y < in.Max.Y; y++ {
-		from, to := a.PixOffset(in.Min.X, y), a.PixOffset(in.Max.X, y)
-		if bytes.Equal(a.Pix[from:to], b.Pix[from:to]) {
-			continue
-		}
-		for x := in.Min.X; x < in.Max.X; x++ {
-			if a.RGBAAt(x, y) != b.RGBAAt(x, y) {
-				r = r.Union(image.Rect(x, y, x+1, y+1))
-			}
-		}
-	}
-	return r
+func used(shown image.Image) image.Rectangle {
+	return screen.Differing(shown, image.Black, image.Rect(0, panelHeight+5, screenWidth, screenHeight))
 }
 
 // soon gives what was just caused some time to show: a click may have been lost, before a panel was ready.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -37,6 +38,7 @@ type notifier struct {
 	log     *slog.Logger
 	lock    io.Closer
 	notices limiter
+	menu    atomic.Pointer[busMenu] // on the bus; nil before
 }
 
 func newHost(o Options) (host, error) {
@@ -48,7 +50,7 @@ func newHost(o Options) (host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &notifier{newQueue(), bus, o.Vendor, o.Log, lock, newLimiter()}, nil
+	return &notifier{queue: newQueue(), bus: bus, title: o.Vendor, log: o.Log, lock: lock, notices: newLimiter()}, nil
 }
 
 func (n *notifier) notify(text string) { n.notices.add(text) }
@@ -89,6 +91,7 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on eve
 	if err != nil {
 		return last, fmt.Errorf("put the tray icon on the session bus %s: %w", n.bus, err)
 	}
+	n.menu.Store(icon.menu)
 	panels := make(chan *dbus.Signal, 10)
 	bus.Signal(panels)
 	err = bus.AddMatchSignalContext(ctx, dbus.WithMatchSender("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
@@ -175,7 +178,12 @@ func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 
 // dial opens the bus. One that hangs is waited for: that costs nothing, and there is nothing else to do without it.
 func (n *notifier) dial(ctx context.Context) (*dbus.Conn, error) {
-	bus, err := dbus.Connect(n.bus, dbus.WithContext(ctx))
+	n.menu.Store(nil)
+	bus, err := dbus.Connect(n.bus, dbus.WithContext(ctx), dbus.WithIncomingInterceptor(func(received *dbus.Message) {
+		if menu := n.menu.Load(); menu != nil {
+			menu.answer(received)
+		}
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the session bus %s: %w", n.bus, err)
 	}

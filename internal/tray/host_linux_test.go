@@ -1,14 +1,12 @@
 package tray
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +29,12 @@ type session struct {
 }
 
 func newSession(t *testing.T) *session {
+	s := newSessionWithoutBus(t)
+	s.bus.Start()
+	return s
+}
+
+func newSessionWithoutBus(t *testing.T) *session {
 	t.Parallel()
 	bus := testlab.NewBus(t)
 	s := &session{t: t, bus: bus, home: t.TempDir(), agent: newAgent(t, filepath.Join(bus.Folder(), "sidetone", "acme", "agent.sock"))}
@@ -50,7 +54,7 @@ func newSession(t *testing.T) *session {
 type process struct {
 	*exec.Cmd
 	t     *testing.T
-	log   *buffer
+	log   *testlab.Output
 	ended chan struct{}
 }
 
@@ -59,7 +63,7 @@ func (s *session) tray(env ...string) *process {
 	s.t.Helper()
 	self, err := os.Executable()
 	require.NoError(s.t, err)
-	p := &process{Cmd: exec.Command(self), t: s.t, log: &buffer{}, ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(self), t: s.t, log: &testlab.Output{}, ended: make(chan struct{})}
 	p.Env = append([]string{
 		addressEnv + "=" + s.agent.address, startEnv + "=" + filepath.Join(s.home, "bin", "agent"), "HOME=" + s.home,
 		"PATH=" + filepath.Join(s.home, "bin") + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + s.bus.Folder(), "GORACE=atexit_sleep_ms=10",
@@ -92,24 +96,6 @@ func (p *process) end() int {
 		}
 	})
 	return p.ProcessState.ExitCode()
-}
-
-// buffer is what a process says.
-type buffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }
 
 // panel is a desktop's tray that takes icons.
@@ -153,6 +139,14 @@ func (p *panel) icon() *iconOnBus {
 		require.FailNow(p.t, "no icon")
 		return nil
 	}
+}
+
+// icon starts a panel and a tray, and returns the icon of that.
+func (s *session) icon() *iconOnBus {
+	s.t.Helper()
+	p := s.panel()
+	s.tray()
+	return p.icon()
 }
 
 // iconOnBus is the icon of a tray, as a panel sees it.
@@ -262,11 +256,8 @@ func (i *iconOnBus) clickIn(rows rowLayout, text string) bool {
 // TestTheBusShowsTheMenu: what a panel gets is what menu says, for each of the views, one after the other in the same menu.
 func TestTheBusShowsTheMenu(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	for _, which := range []string{
 		"reporting", "muted", "many_products", "trouble", "nothing", "long_names", "right_to_left", "clients", "many_devices",
 		"no_client", "paused",
@@ -303,10 +294,7 @@ func TestAnswersStay(t *testing.T) {
 
 func TestAgentComesAndGoes(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	icon.shows(views["down"])
 	s.agent.start()
 	icon.shows(views["reporting"])
@@ -319,10 +307,7 @@ func TestAgentComesAndGoes(t *testing.T) {
 
 func TestAgentThatCannotBeStarted(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	icon.click("Start")
 	icon.shows(viewOf(agent(agentDown), func(v *view) {
 		v.Notice = notice{"tray.agent.failed", texts.Args{"reason": "no catalogue"}}
@@ -333,10 +318,7 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 // another vendor is not.
 func TestStartByTheService(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	program := filepath.Join(s.home, "bin", "agent")
 	starts := 0
 	for status, want := range map[string]string{
@@ -357,13 +339,10 @@ func TestStartByTheService(t *testing.T) {
 // TestLogOfBefore: the log of an agent that does not run is found where it keeps it.
 func TestLogOfBefore(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	log := filepath.Join(s.home, ".local/state/sidetone/acme/agent.log")
 	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	icon.shows(viewOf(agent(agentDown), func(v *view) { v.OldLog = log }))
 	s.agent.start()
 	icon.shows(viewOf())
@@ -371,7 +350,6 @@ func TestLogOfBefore(t *testing.T) {
 
 func TestClicks(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
 	panel := s.panel()
 	tray := s.tray()
@@ -426,7 +404,6 @@ func TestClicks(t *testing.T) {
 // TestNoPanel: the tray runs on, and its icon is there as soon as a panel is, and again after the panel has restarted.
 func TestNoPanel(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
 	tray := s.tray()
 	testlab.Eventually(t, "it says that there is no tray", func() bool {
@@ -441,7 +418,7 @@ func TestNoPanel(t *testing.T) {
 
 // TestNoBus: the tray runs on, starts no bus of its own, and is there as soon as there is a bus.
 func TestNoBus(t *testing.T) {
-	s := newSession(t)
+	s := newSessionWithoutBus(t)
 	s.agent.start()
 	launch := filepath.Join(s.home, "bin", "dbus-launch")
 	require.NoError(t, os.WriteFile(launch, []byte("#!/bin/sh\ntouch \"$HOME/launched\"\n"), 0o700))
@@ -459,7 +436,6 @@ func TestNoBus(t *testing.T) {
 // TestBusRestarts: the icon is on the new bus, as it was on the old one, and goes on from there.
 func TestBusRestarts(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
 	s.agent.say(views["muted"])
 	panel := s.panel()
@@ -475,7 +451,6 @@ func TestBusRestarts(t *testing.T) {
 
 func TestBusEnds(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
 	panel := s.panel()
 	tray := s.tray()
@@ -487,7 +462,6 @@ func TestBusEnds(t *testing.T) {
 
 func TestOneInASession(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	panel := s.panel()
 	first := s.tray()
 	panel.icon()
@@ -500,14 +474,36 @@ func TestOneInASession(t *testing.T) {
 	panel.icon()
 }
 
+// TestPanelsAreAnsweredInOrder: libdbusmenu, which asks for the rows of all menus at once, shows a menu without rows where those are told
+// before the row that opens it.
+func TestPanelsAreAnsweredInOrder(t *testing.T) {
+	s := newSession(t)
+	icon := s.icon()
+	onBus := icon.conn.Object(icon.name, menuPath)
+	for range 20 {
+		const calls = 100 // the bus holds 128 at most
+		answers := make(chan *dbus.Call, calls)
+		var asked []*dbus.Call
+		for id := range int32(calls) {
+			if id%10 == 0 {
+				asked = append(asked, onBus.Go(menuInterface+".GetLayout", 0, answers, id, int32(-1), []string{}))
+			} else {
+				asked = append(asked, onBus.Go(menuInterface+".GetGroupProperties", 0, answers, []int32{id}, []string{}))
+			}
+		}
+		for n, call := range asked {
+			answer := <-answers
+			require.NoError(t, answer.Err)
+			require.Equal(t, call.Args, answer.Args, "answer %d", n)
+		}
+	}
+}
+
 // TestOnlyWhatChangesIsSent: nothing is on the bus while nothing changes; when a mute does, only its rows and what the icon shows.
 func TestOnlyWhatChangesIsSent(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	icon.shows(viewOf())
 	signals := make(chan *dbus.Signal, 1000)
 	ears := s.connect()

@@ -92,6 +92,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 		return err
 	}
 	defer heard.Close()
+	broadcast.EndLast()
 	b.hearExplorer(heard.Window(), taskbarCreated())
 	if !b.waitForTaskbar(ctx, heard.Window()) {
 		return nil

@@ -28,7 +28,6 @@ import (
 // TestForgedSignals: every program of the session may send what looks like a word of the bus, and ask for rows that are not there.
 func TestForgedSignals(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	s.agent.start()
 	panel := s.panel()
 	s.tray()
@@ -60,15 +59,12 @@ func TestForgedSignals(t *testing.T) {
 // TestForgedClicks: a program that pretends that rows are chosen starts no second agent, and cannot choose what a user does not see.
 func TestForgedClicks(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	started, hold := filepath.Join(s.home, "started"), filepath.Join(s.home, "hold")
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(s.home, "bin", "agent"), []byte("#!/bin/sh\n"+
 		"[ $1 = service ] && exit 1\necho again >>"+started+"\nwhile [ -e "+hold+" ]; do sleep 0.05; done\necho no catalogue >&2; exit 1\n"),
 		0o700))
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	icon.shows(viewOf(agent(agentDown)))
 	onBus := s.connect().Object(icon.name, menuPath)
 	rows := busRows(menu(viewOf(agent(agentDown)), texts.For(texts.English)))
@@ -104,7 +100,7 @@ func TestForgedClicks(t *testing.T) {
 func TestBusThatHangs(t *testing.T) {
 	for name, address := range map[string]string{"socket": "", "address": "unix:path=%s,guid=00"} {
 		t.Run(name, func(t *testing.T) {
-			s := newSession(t)
+			s := newSessionWithoutBus(t)
 			socket := filepath.Join(s.bus.Folder(), "bus")
 			l, err := net.Listen("unix", socket)
 			require.NoError(t, err)
@@ -125,7 +121,6 @@ func TestAgentThatEndsEachWatch(t *testing.T) {
 	for name, word := range map[string]string{"with nothing": "", "with a word": `{"pid": 1}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
-			s.bus.Start()
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.agent.address), 0o700))
 			l, err := ipc.ListenControl(s.agent.address)
 			require.NoError(t, err)
@@ -156,7 +151,6 @@ func TestJunkInPlaceOfAnAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
-			s.bus.Start()
 			require.NoError(t, os.MkdirAll(filepath.Dir(s.agent.address), 0o700))
 			l, err := ipc.ListenControl(s.agent.address)
 			require.NoError(t, err)
@@ -172,9 +166,7 @@ func TestJunkInPlaceOfAnAgent(t *testing.T) {
 					_ = conn.Close()
 				}
 			}()
-			panel := s.panel()
-			s.tray()
-			panel.icon().shows(viewOf(agent(agentSilent), func(v *view) {
+			s.icon().shows(viewOf(agent(agentSilent), func(v *view) {
 				v.Status, v.Reason = control.Status{}, &health.Condition{Code: health.AgentUnreadable, Severity: health.Problem}
 			}))
 		})

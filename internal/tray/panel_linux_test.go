@@ -1,7 +1,6 @@
 package tray
 
 import (
-	"fmt"
 	"image"
 	"os"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/screen"
 )
 
 // TestOnARealPanel: the icon is drawn; a real click opens the menu, with all its rows, and keys a menu of one of them; a menu that is
@@ -23,25 +22,25 @@ func TestOnARealPanel(t *testing.T) {
 			d := newDesk(t, kind)
 			d.agent.start()
 			d.agent.say(views["default_input"])
-			empty := d.screen()
+			empty := d.screen.Picture()
 			tray := d.tray()
-			testlab.Eventually(t, "the icon is drawn", func() bool { return differing(empty, d.screen(), corner).Dx() > panelHeight/3 })
-			require.True(t, used(d.screen()).Empty(), "a menu is open")
+			d.eventually("the icon is drawn", func() bool { return screen.Differing(empty, d.screen.Picture(), corner).Dx() > panelHeight/3 })
+			require.True(t, used(d.screen.Picture()).Empty(), "a menu is open")
 
 			before, open := d.openMenu()
 			muted := viewOf(products(headset(1, "Acme Headset 700", devices.True)), conditions(defaultInput))
 			d.agent.say(muted)
-			var after *image.RGBA
-			testlab.Eventually(t, "a row of the open menu has changed", func() bool {
-				after = d.screen()
-				return !differing(before, after, open).Empty() && !differing(before, after, corner).Empty()
+			var after image.Image
+			d.eventually("a row of the open menu has changed", func() bool {
+				after = d.screen.Picture()
+				return !screen.Differing(before, after, open).Empty() && !screen.Differing(before, after, corner).Empty()
 			})
 			require.Equal(t, open, used(after), "the menu has been closed, or built anew")
 
-			d.do("xdotool", "key", "Up")
+			d.screen.Press("Up")
 			var last image.Rectangle
-			testlab.Eventually(t, "the last row is chosen", func() bool {
-				last = differing(after, d.screen(), open)
+			d.eventually("the last row is chosen", func() bool {
+				last = screen.Differing(after, d.screen.Picture(), open)
 				return last.Dx() > open.Dx()/2
 			})
 			rows := strings.Count(expected(muted), "\n") - strings.Count(expected(muted), "\n  ") - strings.Count(expected(muted), "---\n")
@@ -50,40 +49,40 @@ func TestOnARealPanel(t *testing.T) {
 			// Five rows and a separator above.
 			pauses := centre(last).Sub(image.Pt(0, last.Dy()*54/10))
 			if name != "xfce" { // there a row on the way may open a menu of its own, which takes the next key
-				d.do("xdotool", "key", "Up", "Up", "Up", "Up", "Up", "Right")
+				d.screen.Press("Up", "Up", "Up", "Up", "Up", "Right")
 			}
 			beside := image.Rect(0, 0, open.Min.X, screenHeight)
-			testlab.Eventually(t, "the three rows of its menu are beside the one that pauses", func() bool {
+			d.eventually("the three rows of its menu are beside the one that pauses", func() bool {
 				if name == "xfce" { // GTK takes the first move after a key for none of the user's
 					pauses.X ^= 1
-					d.do("xdotool", "mousemove", fmt.Sprint(pauses.X), fmt.Sprint(pauses.Y))
+					d.screen.Move(pauses)
 				}
-				return differing(after, d.screen(), beside).Dy() >= 3*last.Dy()*9/10
+				return screen.Differing(after, d.screen.Picture(), beside).Dy() >= 3*last.Dy()*9/10
 			})
-			d.click(centre(last).Sub(image.Pt(0, 2*last.Dy())), "1")
-			d.do("xdotool", "mousemove", "0", fmt.Sprint(screenHeight-1))
-			testlab.Eventually(t, "it starts at login", func() bool {
+			d.screen.Click(centre(last).Sub(image.Pt(0, 2*last.Dy())), "1")
+			d.screen.Move(image.Pt(0, screenHeight-1))
+			d.eventually("it starts at login", func() bool {
 				_, err := os.Stat(filepath.Join(d.home, ".config/autostart/sidetone-tray.desktop"))
 				return err == nil
 			})
-			testlab.Eventually(t, "the menu is closed", func() bool { return used(d.screen()).Empty() })
+			d.eventually("the menu is closed", func() bool { return used(d.screen.Picture()).Empty() })
 			checked, again := d.openMenu()
 			require.Equal(t, open, again)
-			mark := differing(after, checked, open)
+			mark := screen.Differing(after, checked, open)
 			require.Less(t, mark.Dx(), last.Dy(), "more than a mark is new")
 			require.Positive(t, mark.Dx(), "it is not drawn as checked")
-			d.do("xdotool", "key", "Escape")
-			testlab.Eventually(t, "the menu is closed", func() bool { return used(d.screen()).Empty() })
+			d.screen.Press("Escape")
+			d.eventually("the menu is closed", func() bool { return used(d.screen.Picture()).Empty() })
 
-			before = d.screen()
+			before = d.screen.Picture()
 			require.NoError(t, d.panel.Process.Kill())
 			_ = d.panel.Wait() // it was killed
-			testlab.Eventually(t, "the panel is gone", func() bool { return !differing(before, d.screen(), corner).Empty() })
+			d.eventually("the panel is gone", func() bool { return !screen.Differing(before, d.screen.Picture(), corner).Empty() })
 			d.startPanel()
-			testlab.Eventually(t, "all looks as before", func() bool { return differing(before, d.screen(), corner).Empty() })
+			d.eventually("all looks as before", func() bool { return screen.Differing(before, d.screen.Picture(), corner).Empty() })
 
 			d.openMenu()
-			d.do("xdotool", "key", "Up", "Return")
+			d.screen.Press("Up", "Return")
 			require.Zero(t, tray.end())
 		})
 	}

@@ -3,16 +3,12 @@ package tray
 import (
 	"flag"
 	"image"
-	paint "image/draw"
-	"image/png"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"sidetone/internal/devices"
 	"sidetone/internal/testlab"
+	"sidetone/internal/testlab/screen"
 	"sidetone/internal/texts"
 )
 
@@ -53,16 +49,10 @@ func takePicture(t *testing.T, kind realPanel, v view, lang, path string) {
 			d.agent.start()
 			d.agent.say(v)
 		}
-		empty := d.screen()
+		empty := d.screen.Picture()
 		d.tray(langEnv+"="+lang, shadeEnv+"="+string(kind.shade))
-		testlab.Eventually(t, "the icon is drawn", func() bool { return differing(empty, d.screen(), corner).Dx() > panelHeight/3 })
+		testlab.Eventually(t, "the icon is drawn", func() bool { return screen.Differing(empty, d.screen.Picture(), corner).Dx() > panelHeight/3 })
 		shown, menu := d.openMenu()
-		part := image.Rect(menu.Min.X, 0, screenWidth, menu.Max.Y)
-		cut := image.NewRGBA(image.Rectangle{Max: part.Size()})
-		paint.Draw(cut, cut.Bounds(), shown, part.Min, paint.Src)
-		file, err := os.Create(path)
-		require.NoError(t, err)
-		require.NoError(t, png.Encode(file, cut))
-		require.NoError(t, file.Close())
+		screen.Save(t, path, shown, image.Rect(menu.Min.X, 0, screenWidth, menu.Max.Y))
 	})
 }

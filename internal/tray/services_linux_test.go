@@ -65,7 +65,6 @@ func (i *iconOnBus) picture() string { return fmt.Sprint(i.property("IconPixmap"
 // later; --icon has the last word.
 func TestColourSchemeIsFollowed(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	panel := s.panel()
 	fixed := s.tray(shadeEnv + "=light")
 	light := panel.icon().picture()
@@ -118,12 +117,9 @@ func (n notifications) Notify(
 // agent's settings want that.
 func TestNotifications(t *testing.T) {
 	s := newSession(t)
-	s.bus.Start()
 	service := s.notifications()
 	s.agent.start()
-	panel := s.panel()
-	s.tray()
-	icon := panel.icon()
+	icon := s.icon()
 	say := func(v view) {
 		s.agent.say(v)
 		icon.shows(v)

@@ -8,13 +8,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
 )
 
 // childEnv makes a process of this test play what it reads from its standard input.
@@ -75,17 +76,10 @@ func TestMain(m *testing.M) {
 
 // fastProgram is this test without the race detector, where there is Go to build it.
 var fastProgram = sync.OnceValues(func() (program string, err error) {
-	if _, err := exec.LookPath("go"); err != nil || !raceDetector {
-		return os.Args[0], nil
-	}
 	if fast, err = os.MkdirTemp("", "world"); err != nil {
 		return "", err
 	}
-	program = filepath.Join(fast, "world.test")
-	if out, err := exec.Command("go", "test", "-c", "-o", program, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the test without the race detector: %w: %s", err, out)
-	}
-	return program, nil
+	return testlab.BuildUnraced(fast)
 })
 
 // worker is a child process that plays scenarios one after the other. What ends it, as a deadlock in a

@@ -51,6 +51,8 @@ type decoys struct {
 	home      *folderWatch
 	serving   sync.WaitGroup
 
+	unwatched []string // addresses that another program has
+
 	mu      sync.Mutex
 	touched []string
 }
@@ -133,10 +135,16 @@ func (d *decoys) environment() []string {
 	}
 }
 
+// listen puts a decoy on an address. Where a program listens already it is left alone: a command that looks for clients knocks at
+// the other addresses, too. A socket that nobody answers any more was left by a client that was killed, and is replaced, as clients do.
 func (d *decoys) listen(network, address string) error {
 	l, err := net.Listen(network, address)
+	if errors.Is(err, syscall.EADDRINUSE) && network == "unix" && abandoned(address) && os.Remove(address) == nil {
+		l, err = net.Listen(network, address)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is taken, perhaps by a client that runs: end it first, and remove a socket that it left", address)
+		d.unwatched = append(d.unwatched, address)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -155,6 +163,14 @@ func (d *decoys) listen(network, address string) error {
 		}
 	})
 	return nil
+}
+
+func abandoned(socket string) bool {
+	conn, err := net.DialTimeout("unix", socket, patience)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // patience is how long a connection may take to say what it wants.

@@ -47,6 +47,9 @@ func run(o options, command []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(err)
 	}
+	for _, address := range d.unwatched {
+		fmt.Fprintf(stderr, "foreignclient: %s is not watched: another program has it, perhaps a client that runs\n", address)
+	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(append(os.Environ(), env...), d.environment()...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -69,12 +70,37 @@ func TestACommandThatTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestAClientThatRunsIsInTheWay(t *testing.T) {
+func TestAClientThatRunsIsLeftAlone(t *testing.T) {
 	o := elsewhere(t)
+	o.ports = append(o.ports, ipctest.Port(t))
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.ports[0])))
 	require.NoError(t, err)
 	defer l.Close()
+	socket := filepath.Join(o.folders[0], "discord-ipc-0")
+	ipc, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer ipc.Close()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitNotRun, run(o, []string{"false"}, &stdout, &stderr))
-	require.Contains(t, stderr.String(), "is taken, perhaps by a client that runs")
+	require.Zero(t, run(o, []string{"true"}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), l.Addr().String()+" is not watched")
+	require.Contains(t, stderr.String(), socket+" is not watched")
+	require.FileExists(t, socket)
+
+	// The other addresses are watched all the same.
+	t.Setenv("PORT", strconv.Itoa(o.ports[1]))
+	require.Equal(t, exitTouched, run(o, []string{"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/$PORT"}, &stdout, &stderr))
+}
+
+func TestASocketOfAKilledClientIsReplaced(t *testing.T) {
+	o := elsewhere(t)
+	socket := filepath.Join(o.folders[0], "discord-ipc-0")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
+	require.NoError(t, err)
+	l.SetUnlinkOnClose(false)
+	require.NoError(t, l.Close())
+	require.FileExists(t, socket)
+	t.Setenv("SOCKET", socket)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitTouched, run(o, []string{"bash", "-c", connectTo("$SOCKET")}, &stdout, &stderr), "%s%s", &stdout, &stderr)
+	require.Contains(t, stderr.String(), "/discord-ipc-0: a connection from process")
 }

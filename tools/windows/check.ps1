@@ -560,10 +560,15 @@ try {
     }
 
     Test-Rule 'W39' 'an agent that hangs is started again' {
-        $before = (Get-Agent '/v1/status').pid
-        if (-not (Wait-Person "In the Resource Monitor, tab CPU, suspend process $before, and wait for 7 minutes.")) { return Skip 'not tried' }
-        $now = (Get-Agent '/v1/status').pid
-        if ($now -ne $before) { Pass "process $before became $now" } else { Fail 'it was not' }
+        $said = @()
+        foreach ($way in 'put the machine to sleep, wake it', 'lock the session, unlock it') {
+            $before = (Get-Agent '/v1/status').pid
+            if (-not (Wait-Person "In the Resource Monitor, tab CPU, suspend process $before, $way, and wait for 7 minutes.")) { return Skip 'not tried' }
+            $now = (Get-Agent '/v1/status').pid
+            if ($now -eq $before) { return Fail "$($way): it was not" }
+            $said += "$($way): process $before became $now"
+        }
+        Pass ($said -join '; ')
     }
 
     Test-Rule 'W40' 'the agent of a new account has the folders of that account' {
@@ -577,8 +582,8 @@ try {
         Ask "tasklist /fi `"imagename eq $name.exe`", and both clients." 'Is no agent left, and no device in a client?'
     }
 
-    Test-Rule 'W42' 'the service''s lines are in the event log, in words' {
-        if (-not $service) { return Skip 'the service is not installed' }
+    Test-Rule 'W42' 'what looks after the agent writes to the event log, in words' {
+        if (-not (Test-Path -LiteralPath "HKLM:\SYSTEM\CurrentControlSet\Services\EventLog\Application\$name")) { return Skip "no source $name is registered" }
         $lines = @(Get-EventLog -LogName Application -Source $name -Newest 20 -ErrorAction SilentlyContinue)
         if ($lines.Count -eq 0) { return Skip "there are none: end $name.exe by force, and ask for this rule again" }
         # Windows puts a sentence of its own before the text where it knows nothing of the source.
@@ -622,6 +627,57 @@ try {
         $todo = 'Install a newer package with /l*v LOG, and end msiexec''s server as it writes files; once more with a task registered.'
         if (-not (Wait-Person $todo)) { return Skip 'not tried' }
         Ask 'LOG, the programs, the task, and what runs.' 'Were the old programs and the task put back, and does the agent run?'
+    }
+
+    Test-Rule 'W48' 'a shut-down that is called off leaves host and tray, and the agent is back after a minute' {
+        $before = (Get-Agent '/v1/status').pid
+        $others = @(Get-Process -Name "${name}w" -ErrorAction SilentlyContinue | Where-Object { $_.SessionId -eq $session })
+        $todo = 'Leave a document unsaved in a program that asks about it, as Word or paint.net, shut down, and choose Cancel.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Start-Sleep -Seconds 75
+        $lost = @($others | Where-Object { $_.HasExited } | ForEach-Object { "$($_.ProcessName) ($($_.Id))" })
+        if ($lost.Count -gt 0) { return Fail "Windows has ended $($lost -join ', ')" }
+        $now = (Get-Agent '/v1/status').pid
+        if (-not $now) { return Fail 'there is no agent' }
+        if ($now -eq $before) { Pass "Windows has not told process $before of it" } else { Pass "process $before became $now" }
+    }
+
+    Test-Rule 'W49' 'a service that refuses to start stays down' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        $folder = Split-Path -Parent $Program
+        $todo = "As administrator: sc.exe stop $name; icacls `"$folder`" /grant *S-1-5-32-545:M; sc.exe start $name; wait for a minute."
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        $refused = @(Get-EventLog -LogName Application -Source $name -Newest 5 -ErrorAction SilentlyContinue |
+                Where-Object { $_.Message -like '*the service does not start*' -and $_.TimeGenerated -gt (Get-Date).AddMinutes(-5) })
+        $state = (Get-Service -Name $name).Status
+        [void](Wait-Person "As administrator: icacls `"$folder`" /remove:g *S-1-5-32-545; sc.exe start $name.")
+        if ($refused.Count -eq 1 -and $state -eq 'Stopped') { Pass $refused[0].Message.Trim() } else { Fail "$state, refused $($refused.Count) times" }
+    }
+
+    Test-Rule 'W50' 'an upgrade by the package leaves one product, and what both versions have is never away' {
+        $above = (Split-Path -Parent $Program).TrimEnd('\')
+        $products = @(Get-ItemProperty -Path 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall\*' |
+                Where-Object { "$(Get-Optional $_ 'InstallLocation')".TrimEnd('\') -eq $above })
+        if ($products.Count -eq 0) { return Skip 'no package has installed it' }
+        if ($products.Count -gt 1) { return Fail "$($products.Count) products are in $above" }
+        $todo = 'Upgrade by a package that has one catalogue less and one more, with /l*v LOG.'
+        if (-not (Wait-Person $todo)) { return Skip 'not tried' }
+        Ask 'The folder catalogue, and RemoveExistingProducts in LOG.' 'Is the one gone, the other there, and were no programs removed?'
+    }
+
+    Test-Rule 'W51' 'privileges and restarts of the package''s service are there after a repair' {
+        if (-not $service) { return Skip 'the service is not installed' }
+        if (-not (Wait-Person 'As administrator: msiexec /fa PRODUCT-CODE /qn.')) { return Skip 'not tried' }
+        $privileges = @(& sc.exe qprivs $name | Select-String -Pattern 'Se\w+Privilege' -AllMatches | ForEach-Object { $_.Matches })
+        if ($privileges.Count -ne 5) { return Fail "it has $($privileges.Count) privileges; 0 is all of the system's" }
+        $restarts = @(& sc.exe qfailure $name | Select-String -Pattern '= 1000 |= 30000 |= 300000 ')
+        if ($restarts.Count -ne 3) { return Fail "it is restarted after $($restarts.Count) failures of 3" }
+        Pass "$($privileges.Count) privileges, $($restarts.Count) restarts"
+    }
+
+    Test-Rule 'W52' 'a pause until the next log-in outlasts the agent, and ends with the session' {
+        Ask 'Pause until the next log-in, end the agent in the Task Manager, wait for a minute; then log off and on.' `
+            'Was it paused after the minute, and is it no more now?'
     }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue

@@ -157,7 +157,7 @@ func TestArrayOfUsages(t *testing.T) {
 			v, ok := mute.Value(c.report)
 			require.Equal(t, c.ok, ok)
 			require.Equal(t, c.value, v)
-			pressed, ok := d.Fields[0].Pressed(c.report)
+			pressed, ok := d.Fields[0].pressed(c.report)
 			require.Equal(t, c.ok, ok)
 			require.Equal(t, c.pressed, pressed)
 		})
@@ -176,7 +176,7 @@ func TestArrayNumbersItsUsages(t *testing.T) {
 	mute := theField(t, d, Input, 0x0c, 0xe2)
 	for value, want := range [][]uint32{nil, {0x0c00e9}, {0x0c00ea}, {0x0c00e2}} {
 		report := []byte{byte(value) | 0xfc} // padding may be anything
-		pressed, ok := d.Fields[0].Pressed(report)
+		pressed, ok := d.Fields[0].pressed(report)
 		require.True(t, ok)
 		require.Equal(t, want, pressed)
 		v, ok := mute.Value(report)
@@ -224,10 +224,10 @@ func TestKeyboardWithoutNumbers(t *testing.T) {
 	v, ok = control.Value(report)
 	require.True(t, ok)
 	require.Zero(t, v)
-	pressed, ok := theField(t, d, Input, 0x07, 0x10).Pressed(report)
+	pressed, ok := theField(t, d, Input, 0x07, 0x10).pressed(report)
 	require.True(t, ok)
 	require.Equal(t, []uint32{0x070004, 0x070010, 0x070000, 0x070000, 0x070000}, pressed)
-	_, ok = shift.Pressed(report)
+	_, ok = shift.pressed(report)
 	require.False(t, ok, "shift is no array")
 }
 
@@ -388,7 +388,7 @@ func TestArrayUsages(t *testing.T) {
 	d := parseItems(t, itemBytes(t, `
 		05 0b 09 2f 19 40 29 42 09 50  # phone mute, 40 to 42, 50
 		15 fe 25 7f 75 08 95 07 81 00  # -2 to 127 as bytes`))
-	pressed, ok := d.Fields[0].Pressed([]byte{0xfe, 0xff, 0x00, 0x01, 0x02, 0x03, 0xfd})
+	pressed, ok := d.Fields[0].pressed([]byte{0xfe, 0xff, 0x00, 0x01, 0x02, 0x03, 0xfd})
 	require.True(t, ok)
 	require.Equal(t, []uint32{0x0b002f, 0x0b0040, 0x0b0041, 0x0b0042, 0x0b0050}, pressed)
 
@@ -396,14 +396,14 @@ func TestArrayUsages(t *testing.T) {
 		05 09 1a 00 00 2a ff ff                   # all of the page
 		17 00 00 00 80 27 ff ff ff 7f 75 20 95 01 # every number
 		81 00`))
-	pressed, ok = wide.Fields[0].Pressed([]byte{0, 0, 0, 0x80})
+	pressed, ok = wide.Fields[0].pressed([]byte{0, 0, 0, 0x80})
 	require.True(t, ok)
 	require.Equal(t, []uint32{0x090000}, pressed)
-	pressed, ok = wide.Fields[0].Pressed([]byte{0xff, 0xff, 0xff, 0x7f})
+	pressed, ok = wide.Fields[0].pressed([]byte{0xff, 0xff, 0xff, 0x7f})
 	require.True(t, ok)
 	require.Empty(t, pressed, "behind the last usage")
 	require.Equal(t, 1, theField(t, wide, Input, 9, 0xffff).Count)
-	_, ok = parseItems(t, itemBytes(t, "05 09 09 01 75 21 95 01 81 00")).Fields[0].Pressed(make([]byte, 8))
+	_, ok = parseItems(t, itemBytes(t, "05 09 09 01 75 21 95 01 81 00")).Fields[0].pressed(make([]byte, 8))
 	require.False(t, ok, "33 bits are no number")
 }
 

@@ -59,16 +59,16 @@ func (f Field) arrayValue(report []byte) (int32, bool) {
 	if !f.usages.contains(usage) {
 		return 0, false
 	}
-	pressed, ok := f.Pressed(report)
+	pressed, ok := f.pressed(report)
 	if slices.Contains(pressed, usage) {
 		return 1, ok
 	}
 	return 0, ok
 }
 
-// Pressed returns the usages that an array lists in a report, each with the page in the upper 16 bits.
+// pressed returns the usages that an array lists in a report, each with the page in the upper 16 bits.
 // It returns false if the report has another number or is too short.
-func (f Field) Pressed(report []byte) ([]uint32, bool) {
+func (f Field) pressed(report []byte) ([]uint32, bool) {
 	if !f.Array || f.Size > 32 || !f.in(report) {
 		return nil, false
 	}

@@ -54,7 +54,7 @@ func requireRead(t *testing.T, f Field, report []byte) {
 	if v, ok := f.Value(report); ok && !f.Array {
 		require.True(t, f.Min <= v && v <= f.Max, "%d is outside %d..%d", v, f.Min, f.Max)
 	}
-	pressed, ok := f.Pressed(report)
+	pressed, ok := f.pressed(report)
 	require.LessOrEqual(t, len(pressed), f.Count)
 	require.False(t, ok && !f.Array)
 }
@@ -66,7 +66,7 @@ func requireFound(t *testing.T, d *Descriptor, f Field, report []byte) {
 		require.NotEmpty(t, d.Find(f.Kind, f.Page, f.Usage))
 		return
 	}
-	pressed, ok := f.Pressed(report)
+	pressed, ok := f.pressed(report)
 	require.Equal(t, f.Size <= 32, ok)
 	for _, usage := range pressed[:min(len(pressed), 10)] {
 		var values []int32

@@ -7,6 +7,7 @@ import "sidetone/internal/devices"
 
 // Options say where the sound server is found, and what is asked.
 type Options struct {
+	Name    string                        // Linux: what the sound server calls this program
 	Server  string                        // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
 	Alone   bool                          // without miniaudio
 	Effects func(e devices.Endpoint) bool // Windows: of which endpoints a stream is held to learn their effects; nil: of none

@@ -18,6 +18,7 @@ import (
 // pipewire-pulse. One connection to the sound server tells everything and all changes;
 // miniaudio enumerates beside it, and ALSA tells of switches that the server does not map.
 type source struct {
+	name    string // of this program, for the sound server
 	address func() (string, error)
 	cookie  func() []byte // for the sound server; nil: none
 	changed signal.Signal
@@ -37,7 +38,7 @@ type source struct {
 // New returns the source "audio". The address of the sound server is looked up for every new connection.
 func New(o Options) (platform.Source, error) {
 	a := newSource(o.address)
-	a.mini.alone = o.Alone
+	a.name, a.mini.alone = o.Name, o.Alone
 	a.cookie = func() []byte { return pulse.LoadCookie(o.env) }
 	return a, nil
 }
@@ -134,7 +135,7 @@ func (a *source) connect(ctx context.Context) error {
 		return err
 	}
 	a.server = server
-	o := pulse.Options{Name: "sidetone", OnEvent: a.onEvent}
+	o := pulse.Options{Name: a.name, OnEvent: a.onEvent}
 	if a.cookie != nil {
 		o.Cookie = a.cookie()
 	}

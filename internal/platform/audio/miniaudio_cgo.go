@@ -80,14 +80,10 @@ func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 	var config malgo.ContextConfig
 	var pins runtime.Pinner
 	defer pins.Unpin()
-	cstring := func(s string) *byte {
-		b := append([]byte(s), 0)
-		pins.Pin(&b[0])
-		return &b[0]
-	}
-	config.Pulse.PApplicationName = cstring("sidetone")
 	if server != "" {
-		config.Pulse.PServerName = cstring(server)
+		b := append([]byte(server), 0)
+		pins.Pin(&b[0])
+		config.Pulse.PServerName = &b[0]
 	}
 	return malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/installation"
 )
 
 // Open shows a file in the program that the user has chosen for its kind, a folder in the Explorer. That it fails later nobody tells.
@@ -33,12 +35,27 @@ func (Desktop) Open(path string, _ func(error)) error {
 func (Desktop) LacksTray(context.Context) bool { return false }
 
 // Autostarts reports whether the program is started at each log-in of this user.
-func (Desktop) Autostarts(e Entry) bool { return RunOfUser.Starts(e.ID) || RunOfAll.Starts(e.ID) }
+func (Desktop) Autostarts(e Entry) bool {
+	return RunOfUser.Starts(e.ID, e.program()) || RunOfAll.Starts(e.ID, e.program())
+}
+
+// program is the one that is started; "": there is none.
+func (e Entry) program() string {
+	if len(e.Command) == 0 {
+		return ""
+	}
+	return e.Command[0]
+}
 
 // SetAutostart has the program started at each log-in of this user, or not any more. What is started for all only the settings of Windows
 // switch off for one.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
-	if command, err := RunOfAll.Command(e.ID); err == nil && command != "" && d.Autostarts(e) != on {
+	if _, foreign, err := RunOfUser.Read(e.ID, e.program()); err != nil {
+		return err
+	} else if foreign != "" {
+		return installation.Taken(RunOfUser.Path(e.ID), foreign)
+	}
+	if own, _, err := RunOfAll.Read(e.ID, e.program()); err == nil && own != "" && d.Autostarts(e) != on {
 		return fmt.Errorf("%s is started at log-in for all users of this machine: switch it on or off in the settings of Windows (Apps, Startup)",
 			e.Name)
 	}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+
+	"sidetone/internal/installation"
 )
 
 // RunKey is where the registry says what Windows starts at log-in, of one user or of all of them.
@@ -46,10 +49,23 @@ func (k RunKey) Command(value string) (string, error) {
 	return "", fmt.Errorf("read %s: %w", k.Path(value), err)
 }
 
-// Starts reports whether there is such a value, and this user has not switched it off in Windows.
-func (k RunKey) Starts(value string) bool {
-	command, err := k.Command(value)
-	return err == nil && command != "" && !k.SwitchedOff(value)
+// Read is Command of a value that starts that program, or of one that starts another; "": there is none.
+func (k RunKey) Read(value, program string) (own, foreign string, err error) {
+	line, err := k.Command(value)
+	if err != nil || line == "" {
+		return "", "", err
+	}
+	words, err := windows.DecomposeCommandLine(line)
+	if err != nil || len(words) == 0 || installation.IsOther(words[0], program) {
+		return "", line, nil
+	}
+	return line, "", nil
+}
+
+// Starts reports whether there is a value that starts that program, and this user has not switched it off in Windows.
+func (k RunKey) Starts(value, program string) bool {
+	own, _, err := k.Read(value, program)
+	return err == nil && own != "" && !k.SwitchedOff(value)
 }
 
 // SwitchedOff reports whether the user has said in Windows that it is not to be started.

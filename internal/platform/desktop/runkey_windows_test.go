@@ -29,6 +29,25 @@ func TestAutostart(t *testing.T) {
 	require.NoError(t, d.SetAutostart(e, false))
 	require.False(t, d.Autostarts(e))
 
+	const other = `"C:\Other\other.exe" --quiet`
+	for _, key := range []RunKey{RunOfUser, RunOfAll} {
+		require.NoError(t, key.Set(e.ID, other))
+		require.False(t, d.Autostarts(e), "another program")
+		for _, on := range []bool{true, false} {
+			err := d.SetAutostart(e, on)
+			if key == RunOfUser {
+				require.ErrorContains(t, err, key.Path(e.ID)+" starts another program already, "+other+": ")
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, on, d.Autostarts(e))
+		}
+		command, err = key.Command(e.ID)
+		require.NoError(t, err)
+		require.Equal(t, other, command)
+		require.NoError(t, key.Remove(e.ID))
+	}
+
 	require.NoError(t, RunOfAll.Set(e.ID, "acmew.exe"))
 	defer func() { require.NoError(t, RunOfAll.Remove(e.ID)) }()
 	require.True(t, d.Autostarts(e))

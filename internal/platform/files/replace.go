@@ -8,7 +8,7 @@ import (
 
 // Replace puts a new file in the place of another, or where there was none: whoever reads it meets one of them, whole.
 func Replace(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".sidetone-*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestStateFileOfSomebodyElse(t *testing.T) {
 		"a file of another user": {root: true, plant: func(t *testing.T, path string) {
 			save(t, path, "[]")
 			require.NoError(t, os.Chown(path, 65534, 65534))
-		}, want: "it belongs to another user (uid 65534): have the vendor's software write it as the user who runs Sidetone"},
+		}, want: "it belongs to another user (uid 65534): have the vendor's software write it as the user who runs the agent"},
 		"a file that the group may write": {plant: func(t *testing.T, path string) {
 			save(t, path, "[]")
 			require.NoError(t, os.Chmod(path, 0o620))

@@ -57,7 +57,7 @@ func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 		return nil, err
 	}
 	if owner := OwnerOf(info); owner != os.Geteuid() && owner != 0 {
-		return nil, fmt.Errorf("it belongs to another user (uid %d): have the vendor's software write it as the user who runs Sidetone", owner)
+		return nil, fmt.Errorf("it belongs to another user (uid %d): have the vendor's software write it as the user who runs the agent", owner)
 	}
 	if info.Mode()&0o022 != 0 {
 		return nil, fmt.Errorf("others than its owner may write to it (mode %04o): forbid it (chmod go-w %s)", info.Mode().Perm(), path)

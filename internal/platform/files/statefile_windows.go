@@ -40,7 +40,7 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 func checkOwner(file *os.File) error {
 	owner, err := OwnerOf(file)
 	if err == nil && owner != session.User() && !acl.IsAdministrators(owner) {
-		err = fmt.Errorf("it belongs to another user (%s): have the vendor's software write it as the user who runs Sidetone", owner)
+		err = fmt.Errorf("it belongs to another user (%s): have the vendor's software write it as the user who runs the agent", owner)
 	}
 	return err
 }

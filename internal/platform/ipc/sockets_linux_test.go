@@ -139,7 +139,7 @@ func TestDialIPCWithoutPermission(t *testing.T) {
 	listenIPC(t, path)
 	require.NoError(t, os.Chmod(path, 0))
 	got := output(t, helper(t, unprivileged(), "dial "+path))
-	require.Equal(t, "client's socket "+path+": connect: permission denied: it belongs to another user; run Sidetone as the user who runs the client", got)
+	require.Equal(t, "client's socket "+path+": connect: permission denied: it belongs to another user; run the agent as the user who runs the client", got)
 }
 
 func TestIPCSocketsWithoutPermission(t *testing.T) {

@@ -118,7 +118,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 // dialHints say what the reasons mean for which a client's socket cannot be dialled, and what to do.
 var dialHints = []dialHint{
 	{syscall.ECONNREFUSED, "nobody listens there, it is left over from a client that has ended; start the client"},
-	{fs.ErrPermission, "it belongs to another user; run Sidetone as the user who runs the client"},
+	{fs.ErrPermission, "it belongs to another user; run the agent as the user who runs the client"},
 	{fs.ErrNotExist, "the client has ended; start the client"},
 	{syscall.EAGAIN, "the client does not take connections, it may hang; restart the client"},
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,8 @@ func PolicyFiles(folder string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".yaml") && !strings.HasPrefix(e.Name(), ".") { // those are of editors and tools
+		isYAML := slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
+		if isYAML && !strings.HasPrefix(e.Name(), ".") { // those are of editors and tools
 			names = append(names, filepath.Join(folder, e.Name()))
 		}
 	}

@@ -71,12 +71,12 @@ func TestPolicyKey(t *testing.T) {
 
 func TestPolicyFiles(t *testing.T) {
 	folder := t.TempDir()
-	for _, name := range []string{"20-lab.yaml", "10-all.yaml", "10-all.yaml.bak", ".#10-all.yaml", "README"} {
+	for _, name := range []string{"20-lab.yaml", "30-site.yml", "10-all.yaml", "10-all.yaml.bak", ".#10-all.yaml", "README"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
 	files, err := PolicyFiles(folder)
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(folder, "10-all.yaml"), filepath.Join(folder, "20-lab.yaml")}, files)
+	require.Equal(t, []string{filepath.Join(folder, "10-all.yaml"), filepath.Join(folder, "20-lab.yaml"), filepath.Join(folder, "30-site.yml")}, files)
 	for _, none := range []string{"", filepath.Join(folder, "missing")} {
 		files, err = PolicyFiles(none)
 		require.NoError(t, err)

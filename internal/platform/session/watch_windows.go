@@ -17,18 +17,17 @@ const (
 	unlocked         = 0x8
 )
 
-// closeApp is what EndSession says alone where the session goes on: the Restart Manager wants this program to end.
-const closeApp = 0x1
+// What an EndSession says, of winuser.h. Where it says closeApp the session goes on, and the Restart Manager wants this program to end, by
+// force if need be.
+const (
+	closeApp = 0x1
+	logOff   = 0x80000000
+)
 
 var (
 	registerSession   = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSRegisterSessionNotification")
 	unregisterSession = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSUnRegisterSessionNotification")
-	shutdownOrder     = windows.NewLazySystemDLL("kernel32.dll").NewProc("SetProcessShutdownParameters")
 )
-
-// endFirst is the highest rank in which programs are ended with the session, the highest first. Others have 0x280: so clients still
-// take a list when this process is told of the end.
-const endFirst = 0x3ff
 
 // Watch calls the events until ctx ends; then it returns nil. Where it cannot hear of them it returns at once with an error for people to
 // read.
@@ -36,14 +35,14 @@ func Watch(ctx context.Context, log *slog.Logger, on Events) error {
 	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
 		switch m.ID {
 		case broadcast.SessionChange:
-			if m.Param == unlocked || m.Param == consoleConnected || m.Param == remoteConnected {
+			if IsReturn(m.Param) {
 				on.Returned()
 			}
 		case broadcast.QueryEndSession:
 			return 1, true // this process keeps no session from its end, and it may yet go on
 		case broadcast.EndSession:
 			if m.Param != 0 {
-				on.Ending(m.Data != closeApp)
+				on.Ending(m.Data&(closeApp|logOff) != closeApp)
 			}
 			return 0, true
 		}
@@ -53,13 +52,27 @@ func Watch(ctx context.Context, log *slog.Logger, on Events) error {
 		return fmt.Errorf("the end of the session, and the user's return to it, are not noticed: %w", err)
 	}
 	defer heard.Close()
-	_, _, _ = shutdownOrder.Call(endFirst, 0) // without it clients may be gone already
-	const thisSession = 0
-	if ok, _, err := registerSession.Call(uintptr(heard.Window()), thisSession); ok != 0 {
-		defer unregisterSession.Call(uintptr(heard.Window())) //nolint:errcheck // the window ends it, too
-	} else {
-		log.Warn("the user's return to the session is not noticed", "err", err)
+	broadcast.EndFirst() // else clients may be gone already
+	stop, err := HearReturns(heard)
+	if err != nil {
+		log.Warn(err.Error())
 	}
+	defer stop()
 	<-ctx.Done()
 	return nil
+}
+
+// IsReturn reports whether a SessionChange with that parameter tells that the user has come back.
+func IsReturn(what uintptr) bool {
+	return what == unlocked || what == consoleConnected || what == remoteConnected
+}
+
+// HearReturns has the window of a subscription get a SessionChange when the user comes back to this session, until stop is called, which
+// is never nil.
+func HearReturns(s *broadcast.Subscription) (stop func(), err error) {
+	const thisSession = 0
+	if ok, _, err := registerSession.Call(uintptr(s.Window()), thisSession); ok == 0 {
+		return func() {}, fmt.Errorf("the user's return to the session is not noticed: %w", err)
+	}
+	return func() { _, _, _ = unregisterSession.Call(uintptr(s.Window())) }, nil
 }

@@ -33,6 +33,7 @@ func TestWatch(t *testing.T) {
 		send(broadcast.SessionChange, unlocked)
 	}
 	require.Equal(t, "returned", <-heard)
+	require.Greater(t, broadcasttest.Rank(t), uint32(broadcasttest.OtherRank), "clients are still there")
 	for _, what := range []uintptr{consoleConnected, 2, remoteConnected, 4, 5, 6, 7, unlocked, 9} {
 		send(broadcast.SessionChange, what)
 	}
@@ -44,8 +45,10 @@ func TestWatch(t *testing.T) {
 	require.Zero(t, send(broadcast.EndSession, 0))
 	require.Empty(t, heard, "the session goes on after all")
 	require.EqualValues(t, 1, send(broadcast.QueryEndSession, 0))
-	const logOff, critical = 0x80000000, 0x40000000
-	for data, now := range map[uintptr]bool{0: true, logOff: true, closeApp: false, closeApp | critical: true, closeApp | logOff: true} {
+	const critical = 0x40000000
+	for data, now := range map[uintptr]bool{
+		0: true, logOff: true, critical: true, closeApp: false, closeApp | critical: false, closeApp | logOff: true,
+	} {
 		require.Zero(t, sendData(broadcast.EndSession, 1, data))
 		require.Equal(t, fmt.Sprint("ending ", now), <-heard, "%#x", data)
 	}

@@ -30,7 +30,7 @@ func New(tb testing.TB, width, height int) *Screen {
 	require.NoError(tb, err)
 	defer number.Close()
 	size := fmt.Sprintf("%dx%dx24", width, height)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-nolisten", "tcp") //nolint:noctx // it ends with the test
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-nolisten", "tcp", "-noreset") //nolint:noctx // it ends with the test
 	x.ExtraFiles = []*os.File{write}
 	require.NoError(tb, x.Start(), "run 'make deps'")
 	tb.Cleanup(func() {
@@ -60,7 +60,17 @@ func (s *Screen) Picture() image.Image {
 	s.tb.Helper()
 	picture, err := png.Decode(bytes.NewReader(s.do("import", "-window", "root", "png:-")))
 	require.NoError(s.tb, err)
-	return picture
+	return pixels(picture, picture.Bounds())
+}
+
+// pixels are those of a part of a picture.
+func pixels(picture image.Image, in image.Rectangle) *image.RGBA {
+	if already, is := picture.(*image.RGBA); is {
+		return already
+	}
+	p := image.NewRGBA(in)
+	paint.Draw(p, in, picture, in.Min, paint.Src)
+	return p
 }
 
 // Move moves the mouse.
@@ -75,13 +85,22 @@ func (s *Screen) Click(at image.Point, button string) {
 	s.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
 }
 
+// Press presses keys, one after the other.
+func (s *Screen) Press(keys ...string) {
+	s.tb.Helper()
+	s.do("xdotool", append([]string{"key"}, keys...)...)
+}
+
 // Differing is the part of a part of the screen where two pictures differ.
 func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
+	in = in.Intersect(a.Bounds()).Intersect(b.Bounds())
+	p, q := pixels(a, in), pixels(b, in)
 	for y := in.Min.Y; y < in.Max.Y; y++ {
+		if bytes.Equal(p.Pix[p.PixOffset(in.Min.X, y):p.PixOffset(in.Max.X, y)], q.Pix[q.PixOffset(in.Min.X, y):q.PixOffset(in.Max.X, y)]) {
+			continue
+		}
 		for x := in.Min.X; x < in.Max.X; x++ {
-			r1, g1, b1, _ := a.At(x, y).RGBA()
-			r2, g2, b2, _ := b.At(x, y).RGBA()
-			if r1 != r2 || g1 != g2 || b1 != b2 {
+			if p.RGBAAt(x, y) != q.RGBAAt(x, y) {
 				r = r.Union(image.Rect(x, y, x+1, y+1))
 			}
 		}

@@ -3,12 +3,15 @@ package standin
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
+
+	platformwindows "sidetone/internal/platform/windows"
 )
 
 const hidDriver = "sidetonehid"
@@ -90,8 +93,18 @@ func (h HID) Plug(t *testing.T) *Plugged {
 	look(t, hidDriver)
 	p := &Plugged{HID: h, t: t}
 	require.Eventually(t, func() bool { return p.open() == nil }, deadline, tick, "%s does not come", h.Path())
+	require.Eventually(t, h.listed, deadline, tick, "%s is not listed", h.Path()) // a moment after it can be opened
 	t.Cleanup(p.Unplug)
 	return p
+}
+
+func (h HID) listed() bool {
+	class, err := windows.GUIDFromString(hidPath[1:])
+	if err != nil {
+		return false
+	}
+	list, err := platformwindows.Interfaces(class)
+	return err == nil && slices.ContainsFunc(list, func(i platformwindows.Interface) bool { return strings.EqualFold(i.Path, h.Path()) })
 }
 
 func (p *Plugged) open() error {

@@ -32,7 +32,8 @@ func createService() error {
 	return s.Close()
 }
 
-// bring has the service run or stop, and returns when it does, whatever it is about to do.
+// bring has the service run or stop, and returns when it does, whatever it is about to do. It says stop once to each run: one more that
+// comes as the service ends would find nobody who takes it, and the process would never end.
 func bring(to svc.State) error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -44,15 +45,16 @@ func bring(to svc.State) error {
 		return err
 	}
 	defer s.Close()
-	for ; ; time.Sleep(10 * time.Millisecond) {
+	for asked := false; ; time.Sleep(10 * time.Millisecond) {
 		status, err := s.Query()
 		switch {
 		case err != nil || status.State == to:
 			return err
 		case status.State == svc.Stopped:
-			_ = s.Start() // it is looked at again
-		case status.State == svc.Running:
-			_, _ = s.Control(svc.Stop)
+			asked, _ = false, s.Start() // it is looked at again
+		case status.State == svc.Running && !asked:
+			_, err := s.Control(svc.Stop)
+			asked = err == nil
 		}
 	}
 }
@@ -68,6 +70,7 @@ func (s service) Execute(_ []string, requests <-chan svc.ChangeRequest, status c
 		case svc.Interrogate:
 			status <- r.CurrentStatus
 		case svc.Stop:
+			status <- svc.Status{State: svc.StopPending}
 			s.shared.Fail(com.AudioNotRunning)
 			return false, 0
 		}

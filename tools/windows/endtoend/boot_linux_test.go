@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/fakeserver"
 	"sidetone/internal/crash"
 )
 
@@ -16,7 +17,7 @@ import (
 // killed, goes on in safe mode after crashes, and empties the client's list when the service is stopped. A removal leaves nothing.
 func TestServiceFromBootToRemoval(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
-	service, crasher := buildTool(t, "anyservice"), buildTool(t, "crash")
+	service := buildTool(t, "anyservice")
 	v := p.newVendor("acme", "123456789012345678", service, "auto")
 	p.boot()
 	first := v.another("started as Windows booted", 0)
@@ -28,21 +29,7 @@ func TestServiceFromBootToRemoval(t *testing.T) {
 	v.sc("start", v.program)
 	pid := v.another("started by the service that was started anew", second)
 
-	var crashes, payloads int
-	for safe := false; !safe; crashes++ {
-		require.Less(t, crashes, 2*crash.Limit, "it is not in safe mode yet")
-		payloads = len(v.client.Payloads())
-		out, code := p.run(crasher, strconv.Itoa(pid))
-		require.Zero(t, code, out)
-		pid = v.another("started again after a crash", pid)
-		out, code = p.run(v.folder+v.program+".exe", "status", "--json")
-		require.Zero(t, code, out)
-		safe = strings.Contains(out, "agent.safe_mode")
-	}
-	require.GreaterOrEqual(t, crashes, crash.Limit)
-
-	p.eventually("it reports in safe mode", func() bool { return len(v.client.Payloads()) > payloads })
-	require.Len(t, v.client.Devices(), 1)
+	p.crashUntilSafe(v.folder+v.program+".exe", v.client, pid, v.another)
 	v.sc("stop", v.program)
 	v.lists("stopped", 0)
 	require.Zero(t, v.pid())
@@ -64,4 +51,24 @@ func (p prefix) kill(which ...string) {
 	p.t.Helper()
 	out, code := p.run(`C:\windows\system32\taskkill.exe`, append([]string{"/f"}, which...)...)
 	require.Zero(p.t, code, out)
+}
+
+// crashUntilSafe has an agent crash until it goes on in safe mode, and reports in it. another waits for the next one.
+func (p prefix) crashUntilSafe(program string, client *fakeserver.Server, pid int, another func(what string, than int) int) {
+	p.t.Helper()
+	crasher := buildTool(p.t, "crash")
+	var crashes, payloads int
+	for safe := false; !safe; crashes++ {
+		require.Less(p.t, crashes, 2*crash.Limit, "it is not in safe mode yet")
+		payloads = len(client.Payloads())
+		out, code := p.run(crasher, strconv.Itoa(pid))
+		require.Zero(p.t, code, out)
+		pid = another("started again after a crash", pid)
+		out, code = p.run(program, "status", "--json")
+		require.Zero(p.t, code, out)
+		safe = strings.Contains(out, "agent.safe_mode")
+	}
+	require.GreaterOrEqual(p.t, crashes, crash.Limit)
+	p.eventually("it reports in safe mode", func() bool { return len(client.Payloads()) > payloads })
+	require.Len(p.t, client.Devices(), 1)
 }

@@ -12,21 +12,12 @@ import (
 )
 
 // TestHostEndsAsItsAgent: what looks after the agent of a session ends by its code where a new start would not help, and starts it again
-// after a kill. A pause outlasts all of that.
+// after a kill, also one of the program that it has itself replaced by. A pause outlasts all of that.
 func TestHostEndsAsItsAgent(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
 	v := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand") // whose service nobody starts
 	config := "--config=" + v.folder + "config.yaml"
 	host := func(config string) *process { return p.start(v.folder+v.program+"w.exe", "host", "run", config) }
-	ends := func(c *process, code int) {
-		t.Helper()
-		select {
-		case <-c.ended:
-			require.Equal(t, code, c.ProcessState.ExitCode(), "%s", &c.output)
-		case <-time.After(patience):
-			require.Fail(t, "it goes on", c.said())
-		}
-	}
 	paused := func() bool {
 		out, _ := v.run(v.folder+v.program+".exe", "status", "--json")
 		return strings.Contains(out, `"pause": {`)
@@ -37,11 +28,11 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 		require.Zero(t, code, out)
 	}
 
-	ends(host(config+".missing"), supervise.ExitConfig)
+	host(config+".missing").ends(t, supervise.ExitConfig)
 	first := host(config)
 	pid := v.another("started", 0)
 	v.lists("started", 1)
-	ends(host(config), supervise.ExitRunning)
+	host(config).ends(t, supervise.ExitRunning)
 	require.Equal(t, pid, v.pid(), "the other one goes on")
 
 	does("pause")
@@ -51,8 +42,14 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	p.kill("/pid", strconv.Itoa(killed))
 	p.eventually("started again after a kill", func() bool { pid = v.pid(); return pid != 0 && pid != killed })
 	require.True(t, paused())
+	does("upgrade")
+	upgraded := v.pid()
+	require.NotEqual(t, pid, upgraded)
+	p.kill("/pid", strconv.Itoa(upgraded))
+	p.eventually("what goes on in its place is looked after, too", func() bool { pid = v.pid(); return pid != 0 && pid != upgraded })
+	require.True(t, paused())
 	terminal := p.start(v.folder+v.program+".exe", "run", "--replace", config)
-	ends(first, supervise.ExitReplaced)
+	first.ends(t, supervise.ExitReplaced)
 	p.eventually("it goes on in a terminal", func() bool { next := v.pid(); return next != 0 && next != pid })
 	require.True(t, paused())
 	for _, payload := range v.client.Payloads()[before:] {
@@ -62,5 +59,34 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	v.lists("resumed", 1)
 	does("stop")
 	v.lists("stopped", 0)
-	ends(terminal, 0)
+	terminal.ends(t, 0)
+}
+
+// ends waits until the program has ended with that code.
+func (c *process) ends(t *testing.T, code int) {
+	t.Helper()
+	select {
+	case <-c.ended:
+		require.Equal(t, code, c.ProcessState.ExitCode(), "%s", &c.output)
+	case <-time.After(patience):
+		require.Fail(t, "it goes on", c.said())
+	}
+}
+
+// TestHostWritesToTheEventLog by the name of its agent, where that is registered. Wine keeps no events, and says which it gets.
+func TestHostWritesToTheEventLog(t *testing.T) {
+	p := newPrefix(t, "unix:/nonexistent")
+	v := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand")
+	p.env = append(p.env, "WINEDEBUG=fixme+advapi,trace+eventlog")
+	says := func() string {
+		out, code := p.run(v.folder+v.program+"w.exe", "host", "run", "--config="+v.folder+"missing.yaml")
+		require.Equal(t, supervise.ExitConfig, code, out)
+		return out
+	}
+	require.NotContains(t, says(), "the agent has ended", "nobody has registered it")
+	out, code := p.run(`C:\windows\system32\reg.exe`, "add", `HKLM\SYSTEM\CurrentControlSet\Services\EventLog\Application\`+v.program,
+		"/v", "EventMessageFile", "/t", "REG_EXPAND_SZ", "/d", `%SystemRoot%\System32\EventCreate.exe`)
+	require.Zero(t, code, out)
+	wanted := `(?s)RegisterEventSourceW \(\(null\),L"` + v.program + `"\).*ReportEventW L"msg=.{2}the agent has ended.{2} session=1 code=78`
+	require.Regexp(t, wanted, says())
 }

@@ -29,8 +29,8 @@ type serviceState struct {
 	PID                               int
 }
 
-// TestServiceAtLogIn has the agent start at log-in, as users do: the client's list is whole again after a kill, a new program and a log-in,
-// and empty after a stop.
+// TestServiceAtLogIn has the agent start at log-in, as users do: the client's list is whole again after a kill, a new program, a log-in and
+// crashes, and empty after a stop.
 func TestServiceAtLogIn(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{"123456789012345678"}})
@@ -104,8 +104,10 @@ func TestServiceAtLogIn(t *testing.T) {
 
 	_, _ = p.run(`C:\windows\system32\wineboot.exe`)
 	listed("started at the log-in", 1)
-	require.NotEqual(t, pid, another("it answers", 0))
+	next := another("it answers", 0)
+	require.NotEqual(t, pid, next)
 	require.Equal(t, "run", state().Kind)
+	p.crashUntilSafe(folder+"sidetone.exe", client, next, another)
 
 	does("uninstalled", "uninstall")
 	require.Empty(t, client.Devices())

@@ -40,8 +40,8 @@ func EchoCancels(server ServerInfo, modules []Module) []EchoCancel {
 	return list
 }
 
-// Made reports whether s is the source that e made.
-func (e EchoCancel) Made(s Source) bool {
+// made reports whether s is the source that e made.
+func (e EchoCancel) made(s Source) bool {
 	if s.IsMonitor() {
 		return false
 	}
@@ -63,7 +63,7 @@ func (e EchoCancel) Made(s Source) bool {
 func ProcessingOf(cancels []EchoCancel, s Source) (e EchoCancel, ok bool) {
 	for _, c := range cancels {
 		switch {
-		case !c.Made(s):
+		case !c.made(s):
 		case !ok:
 			e, ok = c, true
 		default:

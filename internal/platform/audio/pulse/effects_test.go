@@ -138,7 +138,7 @@ func TestMade(t *testing.T) {
 		"native, number but not name": {native, sourceNamed("other", InvalidIndex, group("echo-cancel-99-28")), false},
 		"native, group of the user":   {native, sourceNamed("echo-cancel-source", InvalidIndex, group("mine")), true},
 	} {
-		require.Equal(t, c.want, c.e.Made(c.s), name)
+		require.Equal(t, c.want, c.e.made(c.s), name)
 	}
 }
 

@@ -31,9 +31,6 @@ func (c *Conn) Sources(ctx context.Context) ([]Source, error) {
 // Sinks returns all sinks.
 func (c *Conn) Sinks(ctx context.Context) ([]Sink, error) { return askList(ctx, c, askSinks, sink) }
 
-// Cards returns all cards.
-func (c *Conn) Cards(ctx context.Context) ([]Card, error) { return askList(ctx, c, askCards, card) }
-
 // Modules returns all loaded modules.
 func (c *Conn) Modules(ctx context.Context) ([]Module, error) {
 	return askList(ctx, c, askModules, module)

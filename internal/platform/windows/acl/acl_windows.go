@@ -1,4 +1,4 @@
-// Package acl says who may change files, and who has made an event.
+// Package acl says who may change files, who has made an event, and of which log-on a token is.
 package acl
 
 import (

@@ -1,4 +1,3 @@
-// Package broadcasttest sends messages to the window for broadcasts as Windows does: from another process.
 package broadcasttest
 
 import (

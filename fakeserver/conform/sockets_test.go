@@ -1,4 +1,4 @@
-package memnet_test
+package conform
 
 import (
 	"cmp"
@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
-	"sidetone/fakeserver/conform"
 	"sidetone/internal/testlab/ipctest"
 )
 
-// A server answers over memory, in virtual time, as it does over this machine's sockets: the golden files are what the tests of
-// conform get over memory. Several servers of a kind are asked at the same time, since what is asked most often waits.
+// A server answers over memory, in virtual time, as it does over this machine's sockets: the golden files are what TestProfiles gets
+// over memory. Several servers of a kind are asked at the same time, since what is asked most often waits.
 func TestServersAnswerAsOverRealSockets(t *testing.T) {
+	t.Parallel()
 	counting := fakeserver.Options{Profile: fakeserver.Desktop, Refill: 500 * time.Millisecond}
-	for name, runs := range map[string][]run{
+	for name, runs := range map[string][]realRun{
 		"documented": {{socket: true}, {port: true}},
 		"desktop": {
 			{server: counting, socket: true},
@@ -41,6 +41,11 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 				if got = answers(t, runs, slowness); maps.Equal(want, got) {
 					return
 				}
+				for id := range want {
+					if got[id] != want[id] {
+						t.Logf("%s: %q over sockets, with %d times the time; %q over memory", id, got[id], slowness, want[id])
+					}
+				}
 			}
 			require.Equal(t, want, got)
 		})
@@ -49,10 +54,10 @@ func TestServersAnswerAsOverRealSockets(t *testing.T) {
 
 // slownesses are how much more time is given, one after the other: what a busy machine answers too late it answers with more time, and
 // what is answered otherwise over sockets is so with any.
-var slownesses = []time.Duration{1, 4, 16}
+var slownesses = []time.Duration{1, 2, 4, 16}
 
 // answers are what the servers of the runs say to the wanted checks.
-func answers(t *testing.T, runs []run, slowness time.Duration) map[string]string {
+func answers(t *testing.T, runs []realRun, slowness time.Duration) map[string]string {
 	each := make([]map[string]string, len(runs))
 	var all sync.WaitGroup
 	for i, r := range runs {
@@ -70,8 +75,8 @@ func answers(t *testing.T, runs []run, slowness time.Duration) map[string]string
 	return got
 }
 
-// A run asks a server over its port or its socket, up to the first check whose name begins like that.
-type run struct {
+// A realRun asks a server over its port or its socket, up to the first check whose name begins like that.
+type realRun struct {
 	server       fakeserver.Options
 	port, socket bool
 	until        string // "": all
@@ -88,7 +93,7 @@ const answerColumn = 37
 // overMemory is what a golden file says that the server answers, by id of the check, but for those that depend on speed; "" if that is
 // not asked.
 func overMemory(t *testing.T, name string) map[string]string {
-	table, err := os.ReadFile(filepath.Join("../../fakeserver/conform/testdata", name+".golden"))
+	table, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
 	require.NoError(t, err)
 	answers := make(map[string]string)
 	for line := range strings.Lines(string(table)) {
@@ -111,14 +116,14 @@ func overMemory(t *testing.T, name string) map[string]string {
 
 // overSockets is what the server answers over this machine's sockets, by id of the check; "" if that is not asked. Each time is
 // slowness times as long.
-func (r run) overSockets(t *testing.T, slowness time.Duration) map[string]string {
+func (r realRun) overSockets(t *testing.T, slowness time.Duration) map[string]string {
 	r.server.Ports, r.server.IPCDir, r.server.Refill = []int{0}, ipctest.Folder(t), slowness*r.server.Refill
 	srv, err := fakeserver.Start(r.server)
 	if !assert.NoError(t, err) {
 		return nil
 	}
 	defer srv.Close()
-	var target conform.Target
+	var target Target
 	if r.port {
 		target.URL = srv.URL()
 	}
@@ -127,9 +132,9 @@ func (r run) overSockets(t *testing.T, slowness time.Duration) map[string]string
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	report, err := conform.Run(ctx, target, conform.Options{
+	report, err := Run(ctx, target, Options{
 		All: true, Refill: cmp.Or(r.server.Refill, slowness*time.Second), Patience: slowness * 750 * time.Millisecond,
-		Progress: func(p conform.Progress) {
+		Progress: func(p Progress) {
 			if r.until != "" && strings.HasPrefix(p.Check, r.until) {
 				cancel()
 			}
@@ -137,7 +142,7 @@ func (r run) overSockets(t *testing.T, slowness time.Duration) map[string]string
 	})
 	answers := make(map[string]string)
 	if err != nil && (r.until == "" || !errors.Is(err, context.Canceled)) {
-		answers["conform.Run"] = err.Error()
+		answers["Run"] = err.Error()
 	}
 	for _, c := range report.Checks {
 		answers[c.ID] = c.Got

@@ -1,0 +1,33 @@
+//go:build linux
+
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestToolsOfSystem: each compiler that is here is named with the version that it says itself, and so the same each time.
+func TestToolsOfSystem(t *testing.T) {
+	if _, err := exec.LookPath("dpkg-query"); err != nil {
+		t.Skip("no dpkg here: tools are told by their packages of Debian")
+	}
+	all := toolsOfSystem(t.Context())
+	require.Equal(t, all, toolsOfSystem(t.Context()))
+	uris := make(map[string]string)
+	for _, tool := range all {
+		uris[tool.Name] = tool.URI
+	}
+	for _, name := range []string{"gcc", "aarch64-linux-gnu-gcc", "x86_64-w64-mingw32-gcc"} {
+		version, err := exec.Command(name, "-dumpfullversion").Output()
+		if err == nil {
+			number, _, _ := strings.Cut(strings.TrimSpace(string(version)), "-")
+			require.Regexp(t, `^pkg:deb/[a-z]+/gcc[a-z0-9-]*@`+number+`[.-].*\?arch=`, uris[name], name)
+		}
+	}
+	require.Regexp(t, `^pkg:deb/[a-z]+/gcc-\d+@`, uris["gcc"])
+	require.Regexp(t, `^pkg:deb/[a-z]+/libc6-dev@`, uris["headers of amd64"])
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/srwiley/oksvg"
+
+	"sidetone/internal/strictyaml"
+)
+
+// svgElements are those that the library draws. Others it refuses, but within <defs>, where it passes over filters and clip paths.
+var svgElements = []string{
+	"svg", "g", "defs", "style", "title", "desc", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon",
+	"linearGradient", "radialGradient", "stop",
+}
+
+// svgNumbers are attributes of shapes and stops. The library leaves out, without a word, a shape of which it cannot read one.
+var svgNumbers = []string{"x", "y", "width", "height", "rx", "ry", "cx", "cy", "r", "x1", "y1", "x2", "y2", "stop-opacity"}
+
+// svgIgnored are properties that change a picture and that the library passes over, with the values that change nothing.
+var svgIgnored = map[string][]string{
+	"filter": {"none"}, "clip-path": {"none"}, "mask": {"none"}, "display": {"inline", "block"}, "visibility": {"visible"},
+	"fill-rule": {"nonzero"}, "mix-blend-mode": {"normal"}, "stroke-dasharray": {"none"},
+	"marker": {"none"}, "marker-start": {"none"}, "marker-mid": {"none"}, "marker-end": {"none"},
+}
+
+var (
+	flatScale = regexp.MustCompile(`scale\(\s*[^\s,()]+\s*\)`)
+	widening  = regexp.MustCompile(`scale|matrix|skew`)
+)
+
+// svgCheck finds what of a picture would be drawn otherwise than it is meant.
+type svgCheck struct {
+	file      string
+	data      []byte
+	at        int64           // where the element begins
+	lines     bool            // it has some
+	scaled    []int64         // elements that would change how wide lines are
+	gradients map[string]bool // so far: one that comes later is not found
+	problems  []strictyaml.Problem
+}
+
+// svgSheet is the text of a <style>, and where that is.
+type svgSheet struct {
+	at   int64
+	text string
+}
+
+func checkSVG(path string) ([]strictyaml.Problem, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := svgCheck{file: path, data: data, gradients: make(map[string]bool)}
+	decoder := xml.NewDecoder(bytes.NewReader(data))
+	var sheets []svgSheet
+	style, whole := false, false
+	for {
+		start := decoder.InputOffset()
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			for _, s := range sheets { // what they name may come behind them
+				c.at = s.at
+				c.rules(s.text)
+			}
+			for _, c.at = range c.scaled {
+				if c.lines {
+					c.add("under this transform lines would keep their width", "apply it to the shapes")
+				}
+			}
+			return c.problems, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			c.at, style = start, t.Name.Local == "style"
+			if !slices.Contains(svgElements, t.Name.Local) || whole && t.Name.Local == "svg" {
+				c.add("an icon cannot have <"+t.Name.Local+">", "make plain shapes of it, or leave it out")
+				if err := decoder.Skip(); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			whole = true
+			c.element(t)
+		case xml.EndElement:
+			style = false
+		case xml.CharData:
+			if style {
+				sheets = append(sheets, svgSheet{c.at, string(t)})
+			}
+		}
+	}
+}
+
+// add notes a problem of the element that is looked at.
+func (c *svgCheck) add(message, hint string) {
+	before := c.data[:c.at]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	c.problems = append(c.problems, strictyaml.Problem{
+		File: c.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(line) + 1, Message: message, Hint: hint,
+	})
+}
+
+func (c *svgCheck) element(e xml.StartElement) {
+	name := e.Name.Local
+	gradient := strings.HasSuffix(name, "Gradient")
+	for _, a := range e.Attr {
+		key, value := a.Name.Local, strings.TrimSpace(a.Value)
+		switch {
+		case key == "style" && name == "stop":
+			c.add("the style of a <stop> is not read", "write stop-color and stop-opacity as attributes")
+		case key == "style":
+			c.properties(value)
+		case key == "id" && gradient:
+			c.gradients[value] = true
+		case key == "href" && gradient:
+			c.add("a gradient cannot take its stops from another one", "give it its own")
+		case key == "d":
+			if err := (&oksvg.PathCursor{ErrorMode: oksvg.StrictErrorMode}).CompilePath(value); err != nil {
+				c.add("the path cannot be drawn: "+err.Error(), "")
+			}
+		case key == "stop-color":
+			if _, err := oksvg.ParseSVGColor(value); err != nil {
+				c.add("no such colour: "+value, "such as #3a4a8c")
+			}
+		case slices.Contains(svgNumbers, key) && !gradient && name != "svg":
+			if _, err := strconv.ParseFloat(strings.TrimSuffix(value, "px"), 64); err != nil {
+				c.add(fmt.Sprintf("%s is no number: %q", key, value), "numbers without units")
+			}
+		default:
+			c.property(key, value)
+		}
+	}
+}
+
+// rules are those of a style sheet.
+func (c *svgCheck) rules(sheet string) {
+	for rule := range strings.SplitSeq(sheet, "}") {
+		selectors, body, _ := strings.Cut(rule, "{")
+		if strings.TrimSpace(selectors) == "" {
+			continue
+		}
+		for selector := range strings.SplitSeq(selectors, ",") {
+			if s := strings.TrimSpace(selector); !strings.HasPrefix(s, ".") || strings.ContainsAny(s[1:], " .:>+~#[*") {
+				c.add("a style sheet can speak of classes alone: "+s, "write the properties as attributes")
+			}
+		}
+		c.properties(body)
+	}
+}
+
+func (c *svgCheck) properties(text string) {
+	for property := range strings.SplitSeq(text, ";") {
+		key, value, _ := strings.Cut(property, ":")
+		c.property(strings.TrimSpace(key), strings.TrimSpace(value))
+	}
+}
+
+func (c *svgCheck) property(key, value string) {
+	if means, ignored := svgIgnored[key]; ignored && !slices.Contains(means, value) {
+		c.add(fmt.Sprintf("an icon cannot have %s: %q", key, value), "make plain shapes of it, or leave it out")
+	}
+	if key == "transform" && flatScale.MatchString(value) {
+		c.add("scale with one number would draw nothing", "scale(2, 2)")
+	}
+	if key == "transform" && widening.MatchString(value) {
+		c.scaled = append(c.scaled, c.at)
+	}
+	c.lines = c.lines || key == "stroke" && value != "none"
+	if !strings.HasPrefix(value, "url(") || key != "fill" && key != "stroke" {
+		return
+	}
+	if id := strings.TrimSuffix(strings.TrimPrefix(value, "url(#"), ")"); !c.gradients[id] {
+		c.add("no gradient before it is "+value, "put <defs> first")
+	}
+}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/signal"
+)
+
+// stuckSource is one whose driver never answers.
+type stuckSource struct{ listing, free chan struct{} }
+
+func (s stuckSource) Name() string { return "stuck" }
+
+func (s stuckSource) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s stuckSource) List(context.Context) ([]devices.Endpoint, error) {
+	close(s.listing)
+	<-s.free
+	return nil, context.Canceled
+}
+
+func (s stuckSource) Close() error { return nil }
+
+// stuckLog is one of which nobody reads any more once the source is stuck.
+type stuckLog struct {
+	slog.Handler
+	free chan struct{}
+}
+
+func (l stuckLog) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "what is left to do hangs") {
+		<-l.free
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// TestEndThatHangs: clients have been told, and the process does not wait for the rest for ever, with locks that another agent needs.
+func TestEndThatHangs(t *testing.T) {
+	defer func(d time.Duration) { leaveTime = d }(leaveTime)
+	leaveTime = 50 * time.Millisecond
+	overdue := make(chan error, 1)
+	a := newApp(t, Options{Settings: bareSettings(t), Overdue: func(err error) { overdue <- err }})
+	stuck := stuckSource{make(chan struct{}), make(chan struct{})}
+	a.log = slog.New(stuckLog{a.log.Handler(), stuck.free})
+	a.sources, a.kicks = append(a.sources, stuck), append(a.kicks, signal.New())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = a.Run(context.Background())
+	}()
+	<-stuck.listing
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.Stop(ctx, true)
+	select {
+	case err := <-overdue:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "its process is never ended")
+	}
+	close(stuck.free)
+	<-ended
+}

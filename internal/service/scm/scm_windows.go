@@ -1,0 +1,84 @@
+package scm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/svc/mgr"
+)
+
+// Privileges are all that the service keeps of the system's: to ask for users' tokens, to read the environment of a user as that user,
+// and to start programs with the tokens.
+var Privileges = []string{
+	"SeTcbPrivilege", "SeImpersonatePrivilege", "SeAssignPrimaryTokenPrivilege", "SeIncreaseQuotaPrivilege", "SeChangeNotifyPrivilege",
+}
+
+// Actions are what Windows does when the service fails the first time in a day, the second time, and each time after.
+var Actions = []mgr.RecoveryAction{
+	{Type: mgr.ServiceRestart, Delay: time.Second},
+	{Type: mgr.ServiceRestart, Delay: 30 * time.Second},
+	{Type: mgr.ServiceRestart, Delay: 5 * time.Minute},
+}
+
+// Configure has Windows take all other privileges from the service's process before it starts, and start it again where the process fails
+// or is ended. A service that ends with an error by itself stays down, as is Windows' default: it does so only where users could change
+// its programs, and each start would say so again in the event log. Whatever of it fails, the rest is done.
+func Configure(s *mgr.Service) error {
+	day := uint32((24 * time.Hour).Seconds())
+	return errors.Join(
+		at("required privileges", requirePrivileges(s)),
+		at("recovery actions", s.SetRecoveryActions(Actions, day)),
+		at("no restart after errors", s.SetRecoveryActionsOnNonCrashFailures(false)), // as earlier versions had it
+	)
+}
+
+// at says at what an error was.
+func at(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// RestartsAfterErrors reports whether Windows starts the service again also where it ends with an error by itself, as earlier versions had
+// it. Wine knows no such flag.
+func RestartsAfterErrors(s *mgr.Service) (bool, error) {
+	is, err := s.RecoveryActionsOnNonCrashFailures()
+	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+		return false, nil
+	}
+	return is, err
+}
+
+// ConfigureByName does so with the service of a name.
+func ConfigureByName(name string) error {
+	m, err := mgr.Connect()
+	if err != nil {
+		return fmt.Errorf("open the service manager: %w", err)
+	}
+	defer m.Disconnect()
+	s, err := m.OpenService(name)
+	if err != nil {
+		return fmt.Errorf("open the service %s: %w", name, err)
+	}
+	defer s.Close()
+	if err := Configure(s); err != nil {
+		return fmt.Errorf("have the service %s run with few privileges, and again after failures: %w", name, err)
+	}
+	return nil
+}
+
+func requirePrivileges(s *mgr.Service) error {
+	info := struct{ names *uint16 }{&privilegeList()[0]}
+	return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, (*byte)(unsafe.Pointer(&info)))
+}
+
+// privilegeList is as SERVICE_REQUIRED_PRIVILEGES_INFO wants it: each name ends in a zero, and the list in one more.
+func privilegeList() []uint16 {
+	return utf16.Encode([]rune(strings.Join(Privileges, "\x00") + "\x00\x00"))
+}
