@@ -202,20 +202,24 @@ func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	return outcome{got: stillOpen, waited: time.Since(began)}, nil
 }
 
-// manyConnections opens more than a client takes, and looks at what becomes of the last.
+// manyConnections opens more than a client takes, and looks at what becomes of them. It is the last that is turned away, unless a
+// connection of a check before ended only now.
 func manyConnections(ctx context.Context, r *run) (outcome, error) {
-	var last *link
+	var all []*link
 	for range tooManyConnections {
 		l, err := r.dialPipe(ctx, r.opts.Patience)
 		if err != nil {
 			return outcome{}, err
 		}
 		defer l.close()
-		last = l
+		all = append(all, l)
 	}
-	o, err := last.await(ctx, min(r.opts.Patience, readyTime/2), reaction)
-	if o.got == silence {
-		o.got = stillOpen
+	wait := min(r.opts.Patience, readyTime/2)
+	for _, l := range slices.Backward(all) {
+		if o, err := l.await(ctx, wait, reaction); err != nil || o.got != silence {
+			return o, err
+		}
+		wait = time.Millisecond // what came to the others is there by now
 	}
-	return o, err
+	return outcome{got: stillOpen, waited: wait}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +68,28 @@ func TestProfiles(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection that ends only while the crowd comes has its place taken by the last of it; then another was turned away.
+func TestACrowdWhileAnotherConnectionEnds(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, m machine) {
+		_, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Desktop})
+		early, err := m.dial(t.Context(), networkIPC, target.IPC)
+		require.NoError(t, err)
+		dials := 0
+		r := &run{target: target, opts: Options{Patience: time.Second, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials == tooManyConnections {
+				synctest.Wait()
+				require.NoError(t, early.Close())
+				synctest.Wait()
+			}
+			return m.dial(ctx, network, address)
+		}}}
+		o, err := manyConnections(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, closeWith(1006), o.got)
+	})
 }
 
 func TestQuickRunSpendsTwoTokens(t *testing.T) {

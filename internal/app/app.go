@@ -245,8 +245,9 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
 	if a.opts.Overdue != nil { // which nothing stops: after Run it is the rest of the process that may hang
-		time.AfterFunc(leaveTime, func() { a.log.Warn("what is left to do hangs: the process ends without it", "after", leaveTime) })
-		time.AfterFunc(leaveTime+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
+		after := leaveTime
+		time.AfterFunc(after, func() { a.log.Warn("what is left to do hangs: the process ends without it", "after", after) })
+		time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
 	}
 	stopInputs()
 	if a.HasLetGo() {
