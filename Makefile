@@ -74,7 +74,7 @@ vet: ## go vet for every operating system
 	CGO_ENABLED=0 GOOS=darwin $(GO) vet $(PACKAGES)
 
 .PHONY: generate
-generate: ## write the catalogue's JSON Schema anew from the Go types
+generate: ## write the JSON Schemas anew from the Go types, and pack the messages
 	$(GO) generate $(PACKAGES)
 
 .PHONY: icons
