@@ -20,10 +20,28 @@ import (
 	"sidetone/internal/installation"
 )
 
-// TestEndIsHeardDuringAnUpgrade: whoever removes a package while its upgrade is still waited for leaves no list in any client, and the
-// program that was to go on does not.
+// TestEndIsHeardDuringAnUpgrade: whoever removes a package while its upgrade is still waited for, or ends the agent by a signal, leaves no
+// list in any client, and the program that was to go on does not.
 func TestEndIsHeardDuringAnUpgrade(t *testing.T) {
 	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, requests chan<- installation.Request, signal func()){
+		"a removal": func(t *testing.T, requests chan<- installation.Request, _ func()) {
+			select {
+			case requests <- installation.End:
+			case <-time.After(patience / 2):
+				require.FailNow(t, "it is deaf")
+			}
+		},
+		"a signal": func(_ *testing.T, _ chan<- installation.Request, signal func()) { signal() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testEndDuringAnUpgrade(t, end)
+		})
+	}
+}
+
+func testEndDuringAnUpgrade(t *testing.T, end func(t *testing.T, requests chan<- installation.Request, signal func())) {
 	folder := t.TempDir()
 	client, err := fakeserver.Start(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: folder, NoTCP: true})
 	require.NoError(t, err)
@@ -48,8 +66,9 @@ func TestEndIsHeardDuringAnUpgrade(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	running, signal := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- agent.Run(ctx) }()
+	go func() { ended <- agent.Run(running) }()
 	require.NoError(t, client.Wait(ctx, func(list []fakeserver.Device) bool { return len(list) == 1 }))
 
 	requests := make(chan installation.Request)
@@ -59,11 +78,7 @@ func TestEndIsHeardDuringAnUpgrade(t *testing.T) {
 	successor := bufio.NewReader(said)
 	_, err = successor.ReadString('\n')
 	require.NoError(t, err)
-	select {
-	case requests <- installation.End:
-	case <-time.After(patience / 2):
-		require.FailNow(t, "it is deaf")
-	}
+	end(t, requests, signal)
 	require.NoError(t, <-ended)
 	require.NoError(t, ctx.Err())
 	require.Empty(t, client.Devices())

@@ -187,6 +187,7 @@ func (a *App) Run(ctx context.Context) error {
 		case <-a.stop:
 			cancel()
 		case <-ctx.Done():
+			a.stopOnce() // Upgrade is told, too
 		}
 	}()
 	// The sources and the Engine must not publish while the reporter says its farewell, so they end first.
@@ -200,6 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 			if a.next.apply(on) == thenNothingSaid {
 				err = nil
 			}
+			a.limitEnd(err)
 			close(a.farewell) // clients are the other one's to tell
 			return err
 		}
@@ -244,11 +246,7 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	serve()
 	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
-	if a.opts.Overdue != nil { // which nothing stops: after Run it is the rest of the process that may hang
-		after := leaveTime
-		time.AfterFunc(after, func() { a.log.Warn("what is left to do hangs: the process ends without it", "after", after) })
-		time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
-	}
+	a.limitEnd(err)
 	stopInputs()
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
@@ -257,6 +255,21 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	}
 	close(a.farewell) // after which the process may end
 	return err
+}
+
+// limitEnd has the process end with that error of Run, if what is left to do hangs. Nothing stops that: after Run it is the rest of the
+// process that may hang.
+func (a *App) limitEnd(err error) {
+	if a.opts.Overdue == nil {
+		return
+	}
+	after := leaveTime
+	said := []any{"after", after}
+	if err != nil {
+		said = append(said, "reason", err) // of the end: nobody else comes to say it
+	}
+	time.AfterFunc(after, func() { a.log.Warn("what is left to do hangs: the process ends without it", said...) })
+	time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
 }
 
 // Ping returns when this agent reports and the Engine, through which all that happens goes, has got to it, or ctx ends.
