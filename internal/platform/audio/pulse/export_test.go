@@ -1,6 +1,9 @@
 package pulse
 
-import "context"
+import (
+	"context"
+	"testing"
+)
 
 // DialVersion is Dial that offers another protocol version.
 func DialVersion(ctx context.Context, address string, o Options, version uint32) (*Conn, error) {
@@ -20,3 +23,6 @@ func (c *Conn) Raw(ctx context.Context, list string) ([]byte, error) {
 	}
 	return bodies[0], nil
 }
+
+// Recorded is what a folder of recorded replies says.
+func Recorded(tb testing.TB, dir string) Snapshot { return recording(dir).parse(tb) }

@@ -10,7 +10,7 @@ import (
 )
 
 // recording is a folder of testdata: the replies of a real server, one file for each list,
-// and what they mean as JSON. They are made by: go test -tags record -run '^TestRecord$'
+// and what they mean as JSON. They are made by: go test -run '^TestRecord$' -record.dir testdata
 // Those named -usb come from Debian's kernel with a USB headset, made in the virtual machine
 // of tools/vm with an emulated headset plugged in and -record.server set.
 type recording string

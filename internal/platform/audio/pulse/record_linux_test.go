@@ -1,14 +1,15 @@
-//go:build record && linux
-
 package pulse_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,13 +20,17 @@ import (
 
 var (
 	recordServer = flag.String("record.server", "", "record this running server instead of private ones: path of its socket")
-	recordDir    = flag.String("record.dir", "testdata", "where to write; with -record.server the folder of this one recording")
+	recordDir    = flag.String("record.dir", "", "keep what is recorded in this folder; with -record.server it is that of this one recording")
 )
 
-// TestRecord writes the replies of real servers to testdata.
+// TestRecord records the replies of real servers, as those in testdata were, and reads them back.
 func TestRecord(t *testing.T) {
+	kept := *recordDir
+	if kept == "" {
+		kept = t.TempDir()
+	}
 	if *recordServer != "" {
-		record(t, *recordServer, *recordDir)
+		record(t, *recordServer, kept)
 		return
 	}
 	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
@@ -34,14 +39,18 @@ func TestRecord(t *testing.T) {
 		_, err := s.LoadModule(deadline(t), "module-echo-cancel", "source_master="+h.SourceName, "sink_master="+h.SinkName,
 			"source_name=ec", `aec_args="analog_gain_control=0 noise_suppression=1"`)
 		require.NoError(t, err)
-		dir := filepath.Join(*recordDir, string(s.Kind()))
+		dir := filepath.Join(kept, string(s.Kind()))
 		record(t, s.Socket(), dir)
+		all := pulse.Recorded(t, dir)
+		require.True(t, slices.ContainsFunc(all.Sources, func(s pulse.Source) bool { return s.Name == h.SourceName && s.Mute }), "%+v", all.Sources)
+		require.True(t, slices.ContainsFunc(all.Modules, func(m pulse.Module) bool { return m.Name == "module-echo-cancel" }), "%+v", all.Modules)
 		for _, name := range []string{"modules.bin", "snapshot.json"} { // the arguments name the server's folder
 			path := filepath.Join(dir, name)
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(b, []byte(s.Dir()), []byte("/run/lab")), 0o644))
 		}
+		require.NotContains(t, fmt.Sprintf("%+v", pulse.Recorded(t, dir)), s.Dir())
 	})
 }
 
@@ -50,19 +59,22 @@ func record(t *testing.T, socket, dir string) {
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	for name := range pulse.Lists {
-		body, err := c.Raw(deadline(t), name)
-		require.NoError(t, err)
-		if name == "server" {
-			body = anonymous(t, body)
+	testlab.Eventually(t, "nothing changes while it is recorded", func() bool {
+		for name := range pulse.Lists {
+			body, err := c.Raw(deadline(t), name)
+			require.NoError(t, err)
+			if name == "server" {
+				body = anonymous(t, body)
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name+".bin"), body, 0o644))
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".bin"), body, 0o644))
-	}
-	all, err := c.Snapshot(deadline(t))
-	require.NoError(t, err)
-	text, err := json.MarshalIndent(all, "", "\t")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "snapshot.json"), append(text, '\n'), 0o644))
+		all, err := c.Snapshot(deadline(t))
+		require.NoError(t, err)
+		text, err := json.MarshalIndent(all, "", "\t")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "snapshot.json"), append(text, '\n'), 0o644))
+		return reflect.DeepEqual(all, pulse.Recorded(t, dir))
+	})
 }
 
 // anonymous replaces the names of the user and the machine that recorded.
