@@ -87,8 +87,10 @@ type Device struct {
 
 // Create makes a device and waits until a driver has taken it. Its hidraw node exists then or appears in a moment; it is
 // found in sysfs by what Options say of the device. Destroy removes it.
-func Create(o Options) (*Device, error) {
-	kernel, err := os.OpenFile("/dev/uhid", os.O_RDWR, 0)
+func Create(o Options) (*Device, error) { return createIn("/dev/uhid", o) }
+
+func createIn(uhid string, o Options) (*Device, error) {
+	kernel, err := os.OpenFile(uhid, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("create a hid device (needs the module uhid and write access): %w", err)
 	}
