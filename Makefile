@@ -38,7 +38,8 @@ help: ## list the targets
 deps: ## install by apt what the build, the tests and the demo need; does nothing where all is there
 	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus libpulse.so.0:libpulse0 setpriv:util-linux chromium:chromium \
-	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime \
+	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
+	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck \
 	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
 
 .PHONY: build

@@ -40,7 +40,6 @@ var snippets = []struct {
 	needs   string                        // toolchain
 	compile func(program string) []string // nil: there is nothing to compile
 	run     func(program string) []string // nil: the program itself
-	extra   string                        // why the toolchain may be missing, "" if 'make deps' installs it
 }{
 	{name: "C", needs: "gcc", compile: func(p string) []string {
 		return []string{"gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", p, "../push.c"}
@@ -56,7 +55,7 @@ var snippets = []struct {
 		run:     func(p string) []string { return []string{"mono", p} },
 	},
 	{
-		name: "Rust", needs: "rustc", extra: "too large for 'make deps'; to run this test, install rustc",
+		name: "Rust", needs: "rustc",
 		compile: func(p string) []string { return []string{"rustc", "-D", "warnings", "-o", p, "../push.rs"} },
 	},
 }
@@ -67,9 +66,8 @@ func TestSnippets(t *testing.T) {
 	d := newDesk(t)
 	for _, s := range snippets {
 		t.Run(s.name, func(t *testing.T) {
-			if _, err := exec.LookPath(s.needs); err != nil && s.extra != "" {
-				t.Skipf("%v: %s", err, s.extra)
-			}
+			_, err := exec.LookPath(s.needs)
+			require.NoError(t, err, "run `make deps`")
 			program := filepath.Join(t.TempDir(), "push")
 			if s.compile != nil {
 				o := execute(t, nil, s.compile(program)...)
