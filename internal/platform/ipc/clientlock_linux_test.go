@@ -3,6 +3,7 @@ package ipc
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,14 +56,17 @@ func TestLocksOnAFullDisk(t *testing.T) {
 	full := int(unix.Mkdev(1, 7)) // /dev/full
 	for _, path := range []string{filepath.Join(folder, "clients", snowflake+".lock"), filepath.Join(vendor, controlLock)} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		if err := unix.Mknod(path, unix.S_IFCHR|0o600, full); err != nil {
-			t.Skip("only root can make such a file:", err)
+		err := unix.Mknod(path, unix.S_IFCHR|0o600, full)
+		if errors.Is(err, unix.EPERM) {
+			t.Skip("only root can make such a file")
 		}
-		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
-			t.Skip("there are no devices in this file system:", err)
-		} else {
-			require.NoError(t, file.Close())
+		require.NoError(t, err)
+		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, unix.EACCES) {
+			t.Skip("there are no devices in this file system")
 		}
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
 	}
 
 	lock, err := LockClient(folder, snowflake)

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -31,9 +32,11 @@ func TestAClockThatIsSetIsHeard(t *testing.T) {
 	for range 2 {
 		var now unix.Timespec
 		require.NoError(t, unix.ClockGettime(unix.CLOCK_REALTIME, &now))
-		if err := unix.ClockSettime(unix.CLOCK_REALTIME, &now); err != nil {
-			t.Skipf("only root of this machine can set its clock: %v", err)
+		err := unix.ClockSettime(unix.CLOCK_REALTIME, &now)
+		if errors.Is(err, unix.EPERM) {
+			t.Skip("only root of this machine can set its clock")
 		}
+		require.NoError(t, err)
 		platformtest.Hear(t, heard)
 	}
 	require.NoError(t, r.Close())
