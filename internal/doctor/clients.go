@@ -33,7 +33,11 @@ func (d *examination) clients() {
 		if served {
 			how = health.Info
 		}
-		d.add(how, health.ClientRemark, "", nil, r)
+		if r.Code == health.ClientsUnwatched {
+			d.add(how, r.Code, "", r.Args, r.Because...)
+		} else {
+			d.add(how, health.ClientRemark, "", nil, r)
+		}
 	}
 }
 

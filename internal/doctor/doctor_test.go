@@ -277,6 +277,10 @@ func TestDiagnose(t *testing.T) {
 		{"port held", func(p *doctortest.Patient) {
 			p.Status.Clients = control.Clients{Error: "no client found", Remarks: []health.Condition{portHeld}}
 		}, "clients", health.Warning, "port 6463 is held by another program: nginx", "end that program"},
+		{"clients that nothing tells of", func(p *doctortest.Patient) {
+			limit := health.Wrap(nil, health.WatchLimit, health.Warning, health.Args{"limit": "fs.inotify.max_user_instances", "more": "1024"})
+			p.Status.Clients.Remarks = []health.Condition{health.Follow(limit, health.ClientsUnwatched, health.Warning, nil).Condition}
+		}, "clients", health.Info, "New clients are found by searching only: this user already watches as much as fs.inotify.max_user_instances allows.", "End programs of this user"},
 		{"file in a socket's place", func(p *doctortest.Patient) {
 			p.Status.Clients.Remarks = []health.Condition{{Code: health.SocketIsNone, Severity: health.Warning, Args: health.Args{"path": "/run/discord-ipc-1", "file": "true"}}}
 		}, "clients", health.Info, "discord-ipc-1 is a file", "Do as it says"},

@@ -64,6 +64,7 @@ const (
 	PlugsUnheard     Code = "sources.plugs_unheard"
 	AccessUnwatched  Code = "sources.access_unwatched"
 	DevicesUnwatched Code = "sources.devices_unwatched" // any more
+	WatchLimit       Code = "sources.watch_limit"       // Linux: why, if all that a user may watch is watched
 
 	// HID devices.
 	HIDWorks      Code = "sources.hid_works"
@@ -150,9 +151,10 @@ const (
 	ClientRefuses     Code = "clients.refuses"
 	ClientForeign     Code = "clients.foreign"
 	ClientWaiting     Code = "clients.waiting"
-	ClientsSearched   Code = "clients.searched" // the search has just begun
-	ClientsMissing    Code = "clients.missing"  // no client was found, for another reason than those below
-	ClientRemark      Code = "clients.remark"   // something stands where a client might be
+	ClientsSearched   Code = "clients.searched"  // the search has just begun
+	ClientsMissing    Code = "clients.missing"   // no client was found, for another reason than those below
+	ClientRemark      Code = "clients.remark"    // something stands where a client might be
+	ClientsUnwatched  Code = "clients.unwatched" // nothing tells of new ones
 
 	// Clients: why one is as it is.
 	ClientNotReady    Code = "clients.not_ready"

@@ -91,6 +91,15 @@ func Wrap(cause error, code Code, severity Severity, args Args) *Error {
 	return &Error{Condition{Code: code, Severity: severity, Args: all}, cause}
 }
 
+// Follow is Wrap for what follows from the condition that its cause carries, if it carries one: that says what to do.
+func Follow(cause error, code Code, severity Severity, args Args) *Error {
+	e := Wrap(cause, code, severity, args)
+	if why, is := Of(cause); is {
+		e.Because = []Condition{why}
+	}
+	return e
+}
+
 // Error is the condition in English.
 func (e *Error) Error() string { return English.Phrase(e.Condition) }
 

@@ -117,6 +117,9 @@ func (t Texts) arguments(c Condition) texts.Args {
 		reasons = append(reasons, t.Reason(reason))
 	}
 	args["subject"], args["because"] = c.Subject, t.Join("join.phrases", reasons)
+	if len(reasons) > 0 && args["reason"] != "" {
+		args["reason"] = args["because"] // the same, in this language
+	}
 	if c.Subject != "" && (args["socket"] != "" || args["port"] != "") {
 		args["subject"] = t.Client(c.Args)
 	}

@@ -37,8 +37,9 @@ type Client struct {
 	unlisted       unlisted
 	looked         bool // for all clients there are, at least once
 
-	unwatched atomic.Bool // nothing tells of new clients
-	cleared   atomic.Bool // the farewell is an empty list, whatever the options say
+	unwatched   atomic.Bool                      // nothing tells of new clients
+	unwatchedBy atomic.Pointer[health.Condition] // why, where something should
+	cleared     atomic.Bool                      // the farewell is an empty list, whatever the options say
 
 	mu           sync.Mutex
 	newOptions   *Options // that Run has yet to put into force
@@ -207,17 +208,19 @@ func (c *Client) watch(ctx context.Context) watcher {
 	w := watcher{cancel, make(chan struct{})}
 	machine := c.opts().Local
 	c.unwatched.Store(false)
+	c.unwatchedBy.Store(nil)
 	go func() {
 		defer close(w.done)
 		err := machine.Watch(ctx, c.scanSignal.Notify)
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
 		}
-		c.unwatched.Store(true)
-		c.attemptChanged.Notify()
 		if !errors.Is(err, errors.ErrUnsupported) {
+			c.unwatchedBy.Store(&health.Follow(err, health.ClientsUnwatched, health.Warning, nil).Condition)
 			c.opts().Log.Warn("new clients are found by searching only", "reason", err)
 		}
+		c.unwatched.Store(true)
+		c.attemptChanged.Notify()
 	}()
 	return w
 }

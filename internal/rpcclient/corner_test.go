@@ -22,6 +22,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/local"
 )
 
@@ -670,6 +671,38 @@ func TestASecondClientIsFoundWhereNothingTellsOfIt(t *testing.T) {
 		eventually(t, "the search has slowed down", h.searchesSeldom)
 		second := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 		soon(t, "the second is served", func() bool { return len(second.Devices()) == 2 })
+	})
+}
+
+// outOfWatches is a machine on which nothing more can be watched.
+type outOfWatches struct{ *machine }
+
+func (outOfWatches) Watch(context.Context, func()) error {
+	limit := health.Wrap(nil, health.WatchLimit, health.Warning, health.Args{"limit": "fs.inotify.max_user_instances", "more": "1024"})
+	return fmt.Errorf("watch for clients' sockets: %w", limit)
+}
+
+// TestThatNothingTellsOfClientsIsSaid in the status, with or without a client.
+func TestThatNothingTellsOfClientsIsSaid(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		opts := quick(m.freePorts(1)...)
+		opts.Local = outOfWatches{m}
+		h := m.start(opts)
+		h.publish(devices.True)
+		said := func() bool {
+			notes := h.Status().Notes
+			return len(notes) == 1 && notes[0].Code == health.ClientsUnwatched
+		}
+		eventually(t, "it is said", said)
+		note := h.Status().Notes[0]
+		healthtest.Raised(t, note)
+		require.Equal(t, "new clients are found by searching only: this user already watches as much as fs.inotify.max_user_instances allows",
+			health.English.Phrase(note))
+		require.Contains(t, health.English.Remedy(note), "raise fs.inotify.max_user_instances: 'sudo sysctl fs.inotify.max_user_instances=1024'")
+		client := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
+		has(t, client, devices.True)
+		eventually(t, "ready", h.connected)
+		require.True(t, said())
 	})
 }
 

@@ -26,6 +26,9 @@ func (c *Client) updateStatus() {
 			notes = append(notes, health.Wrap(p.notClientReason, health.PortHeld, health.Warning, args).Condition)
 		}
 	}
+	if why := c.unwatchedBy.Load(); why != nil {
+		notes = append(notes, *why)
+	}
 	err := c.noClientError(held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +40,7 @@ func (c *Client) updateStatus() {
 		defer c.notifyAll()
 	}
 	for _, n := range notes {
-		if !slices.ContainsFunc(c.status.Notes, n.Equal) {
+		if !slices.ContainsFunc(c.status.Notes, n.Equal) && n.Code != health.ClientsUnwatched { // of which the log has more
 			c.opts().Log.Warn("where a client might be", "note", health.English.Phrase(n))
 		}
 	}

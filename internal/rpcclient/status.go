@@ -54,7 +54,7 @@ type Session struct {
 type Status struct {
 	State    State              `json:"state"`             // of the best session; Searching without any
 	Sessions []Session          `json:"sessions"`          // one for each client, in the order in which they are preferred
-	Notes    []health.Condition `json:"notes,omitempty"`   // what stands where a client might be
+	Notes    []health.Condition `json:"notes,omitempty"`   // what stands where a client might be, and that nothing tells of new ones
 	NextTry  time.Time          `json:"next_try,omitzero"` // of the next search
 	Error    string             `json:"error,omitempty"`   // why there is no session
 	Reason   *health.Condition  `json:"reason,omitempty"`  // behind Error

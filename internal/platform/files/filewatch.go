@@ -26,29 +26,50 @@ const (
 // the file calls arm first, so that no change falls between the two.
 type fileWatch struct {
 	path    string // absolute
-	watch   *PathWatch
 	gate    platform.CallGuard
 	changed signal.Signal
 	closed  chan struct{}
 	once    sync.Once
+
+	mu    sync.Mutex
+	watch *PathWatch // nil: it cannot be had now, and each arm tries again
 }
 
-// watchFile makes a fileWatch that hears nothing before arm. what names the file for people.
+// watchFile makes a fileWatch that hears nothing before arm. what names the file for people. That it cannot be watched
+// is for arm to say: it can be read all the same.
 func watchFile(what, path string) (*fileWatch, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
 	w := &fileWatch{path: absolute, gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
-	if w.watch, err = NewPathWatch([]string{absolute}, true, w.changed.Notify); err != nil {
-		return nil, fmt.Errorf("watch the %s %s: %w", what, path, err)
-	}
+	_, _ = w.watching()
 	return w, nil
+}
+
+// watching is what watches the file.
+func (w *fileWatch) watching() (watch *PathWatch, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.closed:
+		return nil, os.ErrClosed
+	default:
+	}
+	if w.watch == nil {
+		w.watch, err = NewPathWatch([]string{w.path}, true, w.changed.Notify)
+	}
+	return w.watch, err
 }
 
 // Close ends wait and the watching.
 func (w *fileWatch) Close() error {
 	w.once.Do(func() { close(w.closed) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watch == nil {
+		return nil
+	}
 	return w.watch.Close()
 }
 
@@ -99,11 +120,15 @@ func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)
 
 // arm watches the file and all that leads to it.
 func (w *fileWatch) arm() error {
-	_, errs := w.watch.Arm()
+	watch, err := w.watching()
+	if err != nil {
+		return err
+	}
+	_, errs := watch.Arm()
 	return errors.Join(errs...)
 }
 
 // unwatched is the note on a file that arm cannot watch.
 func (w *fileWatch) unwatched(name string, err error) health.Condition {
-	return health.Wrap(err, health.FileUnwatched, health.Warning, health.Args{"path": name, "every": fileRetry.String()}).Condition
+	return health.Follow(err, health.FileUnwatched, health.Warning, health.Args{"path": name, "every": fileRetry.String()}).Condition
 }

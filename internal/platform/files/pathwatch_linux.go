@@ -44,7 +44,7 @@ const (
 // NewPathWatch makes a PathWatch that hears nothing before arm. content says that what is
 // written into the files counts. changed must not block.
 func NewPathWatch(paths []string, content bool, changed func()) (*PathWatch, error) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC) // blocking: it is read when it is ready
+	fd, err := linux.Inotify(0) // blocking: it is read when it is ready
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (w *PathWatch) add(fd int, found []pathStep) (sees, gone bool, errs []error
 		case errors.Is(err, unix.ENOENT):
 			gone = true
 		default:
-			errs = appendOnce(errs, fmt.Errorf("%s: %w", s.at, err))
+			errs = appendOnce(errs, fmt.Errorf("%s: %w", s.at, linux.InotifyLimit(err)))
 			_ = r.add(filepath.Dir(s.at), entryEvents|unix.IN_ONLYDIR, filepath.Base(s.at)) // it tells of a change of access
 		}
 	}

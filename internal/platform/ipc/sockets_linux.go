@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/local"
+	"sidetone/internal/platform/linux"
 )
 
 // peerOf says who listened on the other end of the connected unix socket fd, at the time of
@@ -49,11 +50,8 @@ func fileID(info fs.FileInfo) string {
 // watchLimit adds a remedy to an error of fsnotify that means that a limit is reached, and
 // returns nil for any other.
 func watchLimit(err error) error {
-	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: too many watched files; raise fs.inotify.max_user_watches (sysctl)", err)
-	case errors.Is(err, syscall.EMFILE):
-		return fmt.Errorf("%w: too many watchers; raise fs.inotify.max_user_instances (sysctl) or the limit of open files (ulimit -n)", err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) {
+		return linux.InotifyLimit(err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log
 			h.readers = append(h.readers, r)
 			return
 		}
-		note := health.Wrap(err, without, health.Warning, health.Args{"device": kind})
+		note := health.Follow(err, without, health.Warning, health.Args{"device": kind})
 		log.Warn(note.Error())
 		h.notes = append(h.notes, note.Condition)
 	}

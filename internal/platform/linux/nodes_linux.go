@@ -19,13 +19,13 @@ const nodeEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_ATTRIB | unix.IN_MO
 // or changes its owner, mode or access list, when events may have been lost, and when it can
 // see no more. notify must not block.
 func watchNodes(dir string, match func(name string) bool, notify func()) (*Reader, error) {
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	fd, err := Inotify(unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", dir, err)
 	}
 	if _, err := unix.InotifyAddWatch(fd, dir, nodeEvents); err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("watch %s: %w", dir, err)
+		return nil, fmt.Errorf("watch %s: %w", dir, InotifyLimit(err))
 	}
 	file := os.NewFile(uintptr(fd), "inotify "+dir)
 	buf := make([]byte, 4096)
