@@ -69,7 +69,8 @@ type App struct {
 	serials  serials                            // for the mask of the bundle
 	guard    atomic.Pointer[crash.Guard]        // nil: crashes are not reported
 	safe     bool                               // in safe mode
-	lock     *ipc.ClientLock                    // nil: another agent for the same client id would not be noticed
+	locked   bool                               // whatever can be done has been done to be the only one for the client id
+	lock     *ipc.ClientLock                    // of that; nil: another agent for the same client id would not be noticed
 	listener net.Listener                       // nil: there is no local API
 	settings atomic.Pointer[Settings]           // in force
 	resolver atomic.Pointer[catalogue.Resolver] // the same

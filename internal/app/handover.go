@@ -330,13 +330,17 @@ func (s *succession) endChild() {
 
 // reclaim takes back what was handed over.
 func (a *App) reclaim(ctx context.Context) (back bool, err error) {
+	defer func() {
+		if !back {
+			a.releaseLocks()
+		}
+	}()
 	never, stop := time.After(reclaimTimeout), ctx.Done()
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
 	for {
-		if err = a.takeLocks(); err == nil {
+		if err = a.tryLocks(); err == nil {
 			if a.next.apply(onReclaimed) == nothing { // the other one has just said that it has everything
-				a.releaseLocks()
 				return false, nil
 			}
 			a.guardCrashes()

@@ -1,22 +1,58 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"net"
+	"time"
 
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
 )
 
-// takeLocks takes all that only one agent can have. *ipc.ErrRunning means that another one has something of it.
-func (a *App) takeLocks() (err error) {
-	if a.lock, err = a.lockClient(); err != nil {
+// takeLocks takes all that only one agent can have, or nothing. *ipc.ErrRunning means that another one has something of it.
+func (a *App) takeLocks() error {
+	err := a.tryLocks()
+	if err != nil {
+		a.releaseLocks()
+	}
+	return err
+}
+
+// awaitLocks is takeLocks where another agent may still let go within that time.
+func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
+	over := time.NewTimer(within)
+	defer over.Stop()
+	tick := time.NewTicker(lockInterval)
+	defer tick.Stop()
+	for {
+		err := a.tryLocks()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-over.C:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		a.releaseLocks()
 		return err
 	}
-	if a.listener, err = a.listenControl(); err != nil && a.lock != nil {
-		_ = a.lock.Release()
-		a.lock = nil
+}
+
+// tryLocks takes what this agent does not have yet of all that only one can have. Its one error is *ipc.ErrRunning: another one has
+// something of it. What this one has got it keeps then, until releaseLocks, and the next try writes nothing. Every agent takes the lock for
+// its client id first, and the local API only with that in its hands: so no two wait for each other.
+func (a *App) tryLocks() (err error) {
+	if !a.locked {
+		if a.lock, err = a.lockClient(); err != nil {
+			return err
+		}
+		a.locked = true
 	}
+	a.listener, err = a.listenControl()
 	return err
 }
 
@@ -62,7 +98,7 @@ func (a *App) releaseLocks() {
 	if a.lock != nil {
 		_ = a.lock.Release()
 	}
-	a.listener, a.lock = nil, nil
+	a.listener, a.lock, a.locked = nil, nil, false
 }
 
 // closeLocks is for after the farewell: the lock tells other agents that clients have it.

@@ -10,7 +10,6 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
-	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
 )
@@ -116,24 +115,6 @@ func (a *App) whyNot(ctx context.Context, err error) error {
 	}
 	a.log.Warn("the agent that ran has ended: what it alone knew is lost", "reason", err)
 	return nil
-}
-
-// awaitLocks takes what the other agent lets go within that time.
-func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
-	limit := time.Now().Add(within)
-	tick := time.NewTicker(lockInterval)
-	defer tick.Stop()
-	for {
-		err := a.takeLocks()
-		if !errors.As(err, new(*ipc.ErrRunning)) || time.Now().After(limit) {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // goOnWith makes known here what the other agent has known.

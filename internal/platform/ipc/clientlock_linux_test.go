@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -171,4 +172,55 @@ func TestAgents(t *testing.T) {
 	found, err = Agents(t.Context(), env)
 	require.NoError(t, err)
 	require.Equal(t, want, found)
+}
+
+// TestATryInVainWritesNothing: it would wake whoever watches the folder.
+func TestATryInVainWritesNothing(t *testing.T) {
+	platformtest.NoLeak(t)
+	folder := filepath.Join(ipctest.Folder(t), "sidetone")
+	address := filepath.Join(folder, "acme", paths.ControlSocket)
+	lock, err := LockClient(folder, snowflake)
+	require.NoError(t, err)
+	defer lock.Close()
+	l, err := ListenControl(address)
+	require.NoError(t, err)
+	defer l.Close()
+	watcher, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	defer watcher.Close()
+	for _, watched := range []string{folder, filepath.Join(folder, clientsLocks), filepath.Dir(address)} {
+		require.NoError(t, watcher.Add(watched))
+	}
+	quiet := func(try func() error) {
+		t.Helper()
+		require.ErrorAs(t, try(), new(*ErrRunning))
+		last := filepath.Join(folder, "last")
+		require.NoError(t, os.WriteFile(last, nil, 0o600))
+		require.Equal(t, fsnotify.Event{Name: last, Op: fsnotify.Create}, <-watcher.Events, "events come in order")
+		require.NoError(t, os.Remove(last))
+		for e := range watcher.Events {
+			if e.Has(fsnotify.Remove) {
+				break
+			}
+		}
+	}
+	listen := func() error {
+		_, err := ListenControl(address)
+		return err
+	}
+	quiet(func() error {
+		_, err := LockClient(folder, snowflake)
+		return err
+	})
+	quiet(listen)
+	// A tidy-up has removed the file that was locked, and put one in its place.
+	file := filepath.Join(filepath.Dir(address), controlLock)
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, os.WriteFile(file, []byte("somebody\n"), 0o600))
+	for e := range watcher.Events {
+		if e.Name == file && e.Has(fsnotify.Write) {
+			break
+		}
+	}
+	quiet(listen)
 }

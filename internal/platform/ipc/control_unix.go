@@ -101,10 +101,10 @@ func Release(l net.Listener) error { return l.Close() }
 
 // listenControl is for the holder of the lock.
 func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
-	writePID(lock)
 	if err := removeStale(address); err != nil {
 		return nil, err
 	}
+	writePID(lock)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", address, err)
@@ -210,6 +210,9 @@ func privateFolder(folder string) error {
 			files.OwnerOf(info))
 	case info.Mode()&0o022 != 0:
 		return refuse("others may write to it, so that what is in it cannot be trusted: remove it")
+	}
+	if info.Mode() == fs.ModeDir|0o700 {
+		return nil // who waits for a lock looks often, and those who watch the folder are woken by what is written
 	}
 	if err := opened.Chmod(0o700); err != nil {
 		return refuse("%v", files.Cause(err))
