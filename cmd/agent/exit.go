@@ -54,11 +54,14 @@ func supervisedExit(err error) int {
 	}
 }
 
-// exitOfSession is the code of an agent of which Windows has said that its session ends. Who supervises it is told: the user may call that
-// off.
-func exitOfSession() int {
-	if host.Getenv(supervise.StopEventVariable) != "" {
-		return supervise.ExitSession
+// exitOf makes of Run's error one whose exit code tells who supervises an agent how that has ended. Whichever way the process ends goes
+// through here: as Run returns, as what is left to do hangs, or as Windows does not wait for it.
+func exitOf(how app.Ending, err error, supervised bool) error {
+	code, is := map[app.Ending]exitCode{
+		app.EndsSucceeded: supervise.ExitSucceeded, app.EndsReplaced: supervise.ExitReplaced, app.EndsWithSession: supervise.ExitSession,
+	}[how]
+	if !is || !supervised {
+		return err
 	}
-	return exitOK
+	return code
 }

@@ -71,20 +71,21 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 	manager := service.NewNotifier(host.Getenv)
 	program, unknown := os.Executable() // now: the system would go along with a program that is moved out of the way
+	var agent *app.App
+	supervised := host.Getenv(supervise.StopEventVariable) != ""
+	exit := func(err error) {
+		code, _ := exitCodeOf(exitOf(agent.Ending(), err, supervised), []string{cmd.Name()})
+		os.Exit(code)
+	}
 	options := app.Options{
-		AwaitLocks: host.Getenv(supervise.StopEventVariable) != "",
+		AwaitLocks: supervised,
 		Settings:   set, Load: func() (*app.Settings, error) { return in.load(cmd) },
 		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
-		EndProcess: func() { os.Exit(exitOfSession()) },
-		Replace:    replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
+		EndProcess: func() { exit(nil) }, Overdue: exit,
+		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
 	if manager != nil {
 		options.Succeeded = manager.HandOver
-	}
-	var agent *app.App
-	options.Overdue = func(err error) {
-		code, _ := exitCodeOf(endedAs(agent, err), []string{cmd.Name()})
-		os.Exit(code)
 	}
 	agent, err = app.New(options)
 	if err != nil {
@@ -106,19 +107,8 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	if manager != nil {
 		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
 	}
-	return endedAs(agent, agent.Run(ctx))
-}
-
-// endedAs makes of Run's error one whose exit code tells who looks after this agent whether another one goes on.
-func endedAs(agent *app.App, err error) error {
-	switch {
-	case err != nil || !agent.HasLetGo() || host.Getenv(supervise.StopEventVariable) == "":
-		return err
-	case agent.HasOwnSuccessor():
-		return exitCode(supervise.ExitSucceeded)
-	default:
-		return exitCode(supervise.ExitReplaced)
-	}
+	err = agent.Run(ctx)
+	return exitOf(agent.Ending(), err, supervised)
 }
 
 // lastExit is the code with which the agent before has crashed, as who looks after this one says.

@@ -46,6 +46,8 @@ type succession struct {
 	child   *os.Process     // that Upgrade has started; nil: none
 	own     bool            // the one that goes on is child
 	blocked bool            // somebody else listens where this agent would be asked
+
+	sessionEnds bool // Windows has said so
 }
 
 // takeoverRequest is that of another agent to go on in place of this one.
@@ -215,13 +217,6 @@ func (a *App) HasLetGo() bool {
 	default:
 		return false
 	}
-}
-
-// HasOwnSuccessor reports whether what goes on in place of this agent is a process that it has started.
-func (a *App) HasOwnSuccessor() bool {
-	a.next.mu.Lock()
-	defer a.next.mu.Unlock()
-	return a.next.own && a.next.state == replaced
 }
 
 // now is the state.

@@ -17,7 +17,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// stuckSource is one whose driver never answers.
+// stuckSource is one whose driver does not answer until it is freed, and then once nobody wants to know any more.
 type stuckSource struct{ listing, free chan struct{} }
 
 func (s stuckSource) Name() string { return "stuck" }
@@ -27,9 +27,10 @@ func (s stuckSource) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s stuckSource) List(context.Context) ([]devices.Endpoint, error) {
+func (s stuckSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	close(s.listing)
 	<-s.free
+	<-ctx.Done()
 	return nil, context.Canceled
 }
 
