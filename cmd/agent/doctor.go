@@ -106,6 +106,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	}
 	g := doctor.Facts{
 		OwnCatalogue: c.Catalogue, CataloguePath: c.Catalogue, Problems: problems, Ignored: app.Ignored(o), Version: version, Now: time.Now(),
+		Variables: config.UnknownVariables(o.EnvPrefix, o.Env),
 	}
 	client, err := app.FindAgent(cmd.Context(), c, host)
 	if errors.As(err, new(app.InputError)) {

@@ -77,6 +77,10 @@ func TestDoctorReadsFiles(t *testing.T) {
 	for _, f := range a.Findings {
 		require.True(t, f.Severity != health.Problem || f.Step == "agent", f)
 	}
+	require.NotContains(t, out, "SIDETONE_PORTS")
+	other := sidetone(t, []string{"SIDETONE_PORTS=6500"}, append(alone, "--json")...)
+	require.Contains(t, other.stdout, "SIDETONE_PORTS", "a variable that no setting has")
+	require.NotContains(t, other.stdout, "6500", "it may be a secret of another program")
 	isBadInput(t, sidetone(t, nil, append(alone, "--rpc-ports", "0")...), "--rpc-ports")
 	isBadInput(t, sidetone(t, nil, append(alone, "--config", missing)...), missing)
 	isBadInput(t, sidetone(t, nil, append(alone, "--config", settings, "--report-id-max-bytes", "1")...), "--report-id-max-bytes")

@@ -208,6 +208,11 @@ func TestVariablesOfOthers(t *testing.T) {
 		require.Empty(t, load("ACME_AGENT_PRO_"+k.Env+"=x", "ACME_AGENT_X_"+k.Env+"=x"))
 	}
 	require.Empty(t, load("ACME_AGENT_HOME=/opt/acme", "ACME_AGENT_TOKEN=x", "ACME_AGENT_SERVER_URL=x"))
+	require.Equal(t, []string{"ACME_AGENT_PORTS", "ACME_AGENT_TOKEN"}, UnknownVariables("ACME_AGENT_", []string{
+		"ACME_AGENT_TOKEN=x", "ACME_AGENT_PORTS=1", "ACME_AGENT_PORTS=2", "ACME_AGENT_HOME=", "ACME_AGENT_PRO_LOG_LEVEL=x", "ACME_AGENT_LOG_LEVEL=x",
+		"ACME_AGENT_RPC_PORT=1", "PORTS=1", "ACME_AGENT_",
+	}))
+	require.Equal(t, []string{"SIDETONE_PORTS"}, UnknownVariables("", []string{"SIDETONE_PORTS=1", "ACME_AGENT_PORTS=1"}))
 	for mistake, meant := range map[string]string{
 		"RPC_PORT": "RPC_PORTS", "LOGLEVEL": "LOG_LEVEL", "CATALOG": "CATALOGUE", "RPC_TOKEN": "RPC_TOKENS", "CONTROL_SOCKT": "CONTROL_SOCKET",
 	} {

@@ -223,8 +223,10 @@ func (l *loader) report(from origin, setting, text, message, hint string) {
 	l.problems = append(l.problems, p)
 }
 
+const defaultPrefix = "SIDETONE_"
+
 func (l *loader) env(prefix string, environ []string) {
-	prefix = cmp.Or(prefix, "SIDETONE_")
+	prefix = cmp.Or(prefix, defaultPrefix)
 	values := make(map[string]string)
 	for _, kv := range environ {
 		if key, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(key, prefix) {
@@ -251,9 +253,30 @@ func (l *loader) env(prefix string, environ []string) {
 // mistyped reports whether a name is like that of a setting. One that ends in such a name is right for a program that has more before it,
 // as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
 func mistyped(name string, valid []string) bool {
-	another := func(v string) bool { return strings.HasSuffix(name, "_"+v) }
 	like := func(v string) bool { return strictyaml.Near(name, v) }
-	return !slices.ContainsFunc(valid, another) && slices.ContainsFunc(valid, like)
+	return !ofAnother(name, valid) && slices.ContainsFunc(valid, like)
+}
+
+func ofAnother(name string, valid []string) bool {
+	return slices.ContainsFunc(valid, func(v string) bool { return strings.HasSuffix(name, "_"+v) })
+}
+
+// UnknownVariables are those of an environment, as in Options, that begin like those of settings and are none: another program's, or not
+// so much like a setting's that Load calls them a mistake. Those of another program with the same settings are left out.
+func UnknownVariables(prefix string, environ []string) []string {
+	var own, unknown []string
+	for _, k := range Keys() {
+		own = append(own, k.Env)
+	}
+	for _, kv := range environ {
+		key, value, _ := strings.Cut(kv, "=")
+		name, begins := strings.CutPrefix(key, cmp.Or(prefix, defaultPrefix))
+		if begins && value != "" && !slices.Contains(own, name) && !ofAnother(name, own) && !mistyped(name, own) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return slices.Compact(unknown)
 }
 
 func (l *loader) flags(flags map[string]string) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sidetone/internal/catalogue"
@@ -29,6 +30,7 @@ type Facts struct {
 	Problems      []strictyaml.Problem // of settings and catalogue
 	Ignored       *health.Condition    // that the administrator's settings are ignored; nil: they are not
 	OwnProblems   []strictyaml.Problem // of OwnCatalogue, where the agent has another
+	Variables     []string             // of this command's environment that begin like those of settings, and are none
 
 	NoTrayHost bool // there is a desktop, but it shows no tray icons
 
@@ -181,6 +183,9 @@ func (d *examination) settings() {
 	}
 	if d.Ignored != nil {
 		d.found = append(d.found, *d.Ignored)
+	}
+	if len(d.Variables) > 0 {
+		d.add(health.Info, health.VariablesUnknown, "", health.Args{"names": strings.Join(d.Variables, ", ")})
 	}
 	d.ofAgent(health.ReloadRefused) // settings that it has not taken over
 	for _, p := range d.OwnProblems {

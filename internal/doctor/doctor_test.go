@@ -415,6 +415,17 @@ func TestDiagnoseRefusedReload(t *testing.T) {
 	require.Contains(t, inJSON(examine(t, p)), "The old settings and catalogue stay in force: another application id.")
 }
 
+// TestVariablesThatNoSettingHas are named, and nothing is wrong: they may be another program's.
+func TestVariablesThatNoSettingHas(t *testing.T) {
+	p := doctortest.New(t)
+	p.Variables = []string{"SIDETONE_HOME", "SIDETONE_PORTS"}
+	found := examine(t, p)
+	require.False(t, wrong(found))
+	require.True(t, slices.ContainsFunc(found, func(c control.Condition) bool {
+		return c.Code == health.VariablesUnknown && c.Severity == health.Info && strings.Contains(c.Message, "SIDETONE_HOME, SIDETONE_PORTS")
+	}))
+}
+
 func TestDesktopWithoutTray(t *testing.T) {
 	p := doctortest.New(t)
 	p.NoTrayHost = true

@@ -22,8 +22,9 @@ const (
 	SettingsFine          Code = "settings.fine"
 	SettingsMistake       Code = "settings.mistake"
 	CatalogueMistake      Code = "settings.catalogue_mistake"
-	ReloadRefused         Code = "settings.reload_refused" // the agent goes on with the old ones
-	SettingsIgnored       Code = "settings.ignored"        // the administrator's: anybody may have written them
+	ReloadRefused         Code = "settings.reload_refused"    // the agent goes on with the old ones
+	SettingsIgnored       Code = "settings.ignored"           // the administrator's: anybody may have written them
+	VariablesUnknown      Code = "settings.unknown_variables" // of the environment: they may be another program's
 	CatalogueMissing      Code = "settings.no_catalogue"
 	CatalogueOther        Code = "settings.other_catalogue"         // the agent uses another than is set here
 	CatalogueOtherMistake Code = "settings.other_catalogue_mistake" // in the one that is set here

@@ -15,7 +15,10 @@ import (
 )
 
 // names are the arguments that are names, which are the same in every language.
-var names = []string{"product", "camera", "vendor", "model", "name", "program", "device", "control", "source", "serials", "endpoints", "others", "muted"}
+var names = []string{
+	"product", "camera", "vendor", "model", "name", "program", "device", "control", "source", "serials", "endpoints", "others", "muted",
+	"names",
+}
 
 // TestEveryLanguageSaysItAll: of every condition, as it is raised, a reader gets words of his language, and what others say in quotation marks.
 func TestEveryLanguageSaysItAll(t *testing.T) {
