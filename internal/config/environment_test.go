@@ -16,7 +16,7 @@ import (
 var readers = []string{
 	"testlab/build.go", "testlab/sound.go", "testlab/soundservers.go", "platform/power/resume_linux.go", "platform/system/exec_unix.go",
 	"health/healthtest/healthtest.go", "platform/windows/broadcast/broadcasttest/broadcasttest_windows.go",
-	"testlab/standin/devices_windows.go", "supervise/process_windows.go",
+	"testlab/standin/devices_windows.go", "supervise/process_windows.go", "platform/platformtest/namespace_linux.go",
 }
 
 // ports matches the clients' ports, which only the settings may name.
