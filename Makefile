@@ -23,9 +23,10 @@ export GOFLAGS     := -tags=$(TAGS)
 
 # Inlining makes code longer. It is worth that in what runs often: the runtime, and what is between an event and a client's list.
 # Functions at every 8th byte instead of every 32nd are no slower here. Nothing looks up the name of a host, by C or otherwise.
-INLINED    := engine devices hid rpcclient platform/audio/... platform/hidio
-AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l -gcflags=runtime/...= -gcflags=internal/...= $(INLINED:%=-gcflags=sidetone/internal/%=) \
-  -ldflags '$(LDFLAGS) -funcalign=8'
+INLINED    := runtime/... internal/... sync/... syscall os net io bufio context time errors bytes strings strconv unicode/... slices maps cmp \
+  reflect encoding/... github.com/gorilla/websocket \
+  $(addprefix sidetone/internal/,app engine devices hid rpcclient signal platform/audio/... platform/hidio)
+AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l $(INLINED:%=-gcflags=%=) -ldflags '$(LDFLAGS) -funcalign=8'
 
 GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0

@@ -39,7 +39,7 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 		cards[c.Index] = c
 	}
 	cancels := pulse.EchoCancels(s.Server, s.Modules)
-	var out []devices.Endpoint
+	out := make([]devices.Endpoint, 0, len(s.Sources)+len(s.Sinks))
 	for _, src := range s.Sources {
 		if src.IsMonitor() {
 			continue

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -73,5 +72,5 @@ func HexID(s string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%04x", n)
+	return strconv.FormatUint(1<<16|n, 16)[1:]
 }

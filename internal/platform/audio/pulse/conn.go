@@ -206,8 +206,11 @@ func (c *Conn) exchange(ctx context.Context, requests []request) (bodies [][]byt
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err // nothing was sent, the connection stays good
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
-	defer cancel()
+	if d, limited := ctx.Deadline(); !limited || time.Until(d) > requestLimit { // a second one would do nothing but cost time at each mute
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestLimit)
+		defer cancel()
+	}
 	late := func() { c.abort(fmt.Errorf("no answer to the request to %s: %w", requests[0].what, ctx.Err())) }
 	// Closing the socket is what wakes a write that a hung server blocks.
 	stop := context.AfterFunc(ctx, late)
