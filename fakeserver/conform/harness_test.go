@@ -62,11 +62,17 @@ func (m machine) dial(ctx context.Context, network, address string) (net.Conn, e
 	return m.asker.DialPort(ctx, int(addr.Port()))
 }
 
-// conform is conform on the machine.
+// conform runs and requires that the run is complete.
 func (m machine) conform(t *testing.T, target Target, o Options) *Report {
 	t.Helper()
 	o.Dial = m.dial
-	return conformWithin(t.Context(), t, target, o)
+	report, err := Run(t.Context(), target, o)
+	require.NoError(t, err)
+	require.Len(t, report.Checks, len(checks(target)))
+	for _, line := range strings.Split(report.Text(), "\n") {
+		require.LessOrEqual(t, len(line), 120, line)
+	}
+	return report
 }
 
 // tcp serves on a port and returns the URL.
@@ -85,23 +91,6 @@ func (m machine) ipc(t *testing.T, handle func(net.Conn)) string {
 	require.NoError(t, err)
 	serve(t, ln, handle)
 	return path
-}
-
-// conform runs and requires that the run is complete.
-func conform(t *testing.T, target Target, o Options) *Report {
-	t.Helper()
-	return conformWithin(deadline(t), t, target, o)
-}
-
-func conformWithin(ctx context.Context, t *testing.T, target Target, o Options) *Report {
-	t.Helper()
-	report, err := Run(ctx, target, o)
-	require.NoError(t, err)
-	require.Len(t, report.Checks, len(checks(target)))
-	for _, line := range strings.Split(report.Text(), "\n") {
-		require.LessOrEqual(t, len(line), 120, line)
-	}
-	return report
 }
 
 func find(t *testing.T, r *Report, id string) Check {

@@ -94,21 +94,25 @@ func TestACrowdWhileAnotherConnectionEnds(t *testing.T) {
 
 func TestQuickRunSpendsTwoTokens(t *testing.T) {
 	t.Parallel()
-	srv, target := launch(t, fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Hour})
-	o := Options{Refill: time.Hour, Patience: time.Second}
-	report := conform(t, target, o) // whoever needs a third token does not finish
-	golden(t, "desktop-quick", table(report))
-	require.Empty(t, srv.DevicesOf(ExampleClientID))
-	require.NotEmpty(t, srv.Payloads())
+	inMemory(t, func(t *testing.T, m machine) {
+		srv, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Desktop, Refill: time.Hour})
+		o := Options{Refill: time.Hour, Patience: time.Second}
+		report := m.conform(t, target, o) // whoever needs a third token does not finish
+		golden(t, "desktop-quick", table(report))
+		require.Empty(t, srv.DevicesOf(ExampleClientID))
+		require.NotEmpty(t, srv.Payloads())
+	})
 }
 
 func TestQuickRunOverTCPAlone(t *testing.T) {
 	t.Parallel()
-	_, target := launch(t, fakeserver.Options{})
-	target.IPC = ""
-	report := conform(t, target, Options{})
-	golden(t, "documented-quick", table(report))
-	require.Equal(t, report.Spec().Said, report.Spec().Same)
+	inMemory(t, func(t *testing.T, m machine) {
+		_, target := m.launch(t, fakeserver.Options{})
+		target.IPC = ""
+		report := m.conform(t, target, Options{})
+		golden(t, "documented-quick", table(report))
+		require.Equal(t, report.Spec().Said, report.Spec().Same)
+	})
 }
 
 func TestAFlakyServerEndsNoRun(t *testing.T) {

@@ -144,6 +144,9 @@ func (r realRun) overSockets(t *testing.T, slowness time.Duration) map[string]st
 	if err != nil && (r.until == "" || !errors.Is(err, context.Canceled)) {
 		answers["Run"] = err.Error()
 	}
+	if report == nil {
+		return answers // it was not reached in time
+	}
 	for _, c := range report.Checks {
 		answers[c.ID] = c.Got
 	}

@@ -134,9 +134,14 @@ func said(n int, err error) string {
 	return fmt.Sprintf("%d, %v", n, err)
 }
 
-// soon lets what is on its way arrive.
-func soon(c net.Conn) string {
-	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+// arrives waits for what is on its way, however long that takes here.
+func arrives(c net.Conn) string { return readWithin(c, time.Minute) }
+
+// silent sees that nothing comes.
+func silent(c net.Conn) string { return readWithin(c, 200*time.Millisecond) }
+
+func readWithin(c net.Conn, limit time.Duration) string {
+	_ = c.SetReadDeadline(time.Now().Add(limit))
 	b := make([]byte, 100)
 	n, err := c.Read(b)
 	return fmt.Sprintf("read %q %s", b[:n], said(n, err))
@@ -147,8 +152,8 @@ var scripts = map[string]func(see func(string), w *world, c, s net.Conn){
 	"close": func(see func(string), _ *world, c, s net.Conn) {
 		see(said(s.Write([]byte("bye"))))
 		see(said(0, s.Close()))
-		see(soon(c))
-		see(soon(c))
+		see(arrives(c))
+		see(arrives(c))
 		see(said(0, s.Close()))
 		see(said(s.Read(make([]byte, 1))))
 	},
@@ -156,11 +161,11 @@ var scripts = map[string]func(see func(string), w *world, c, s net.Conn){
 		see(said(c.Write([]byte("unread"))))
 		see(said(s.Read(make([]byte, 1))))
 		see(said(0, s.Close()))
-		see(soon(c))
+		see(arrives(c))
 	},
 	"write to who is gone": func(see func(string), _ *world, c, s net.Conn) {
 		see(said(0, s.Close()))
-		see(soon(c))
+		see(arrives(c))
 		var err error
 		for err == nil { // TCP hears of it by the reset that the first write causes
 			_, err = c.Write([]byte("a"))
@@ -169,16 +174,16 @@ var scripts = map[string]func(see func(string), w *world, c, s net.Conn){
 	},
 	"half-close": func(see func(string), _ *world, c, s net.Conn) {
 		see(said(0, c.(interface{ CloseWrite() error }).CloseWrite()))
-		see(soon(s))
+		see(arrives(s))
 		see(said(c.Write([]byte("more"))))
 		see(said(s.Write([]byte("answer"))))
-		see(soon(c))
+		see(arrives(c))
 	},
 	"deadlines": func(see func(string), _ *world, c, s net.Conn) {
-		see(soon(c))
+		see(silent(c))
 		see(said(s.Write([]byte("late"))))
 		see(said(c.Read(make([]byte, 9)))) // the deadline has passed
-		see(soon(c))
+		see(arrives(c))
 		_ = c.SetDeadline(time.Now().Add(100 * time.Millisecond))
 		_, err := c.Write(make([]byte, 64<<20))
 		see(said(0, err))

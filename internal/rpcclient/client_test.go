@@ -20,7 +20,7 @@ func TestReportsEveryChange(t *testing.T) {
 		t.Run(string(tr), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {
 				s := m.serve(fakeserver.Options{})
-				opts := quick(s.Port())
+				opts := m.quick(s.Port())
 				opts.Transports = only(tr)
 				h := m.start(opts)
 				for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
@@ -266,7 +266,7 @@ func TestFollowsTheClient(t *testing.T) {
 func followTheClient(t *testing.T, tr Transport, m *machine, local Local) {
 	ports := m.freePorts(3)
 	s := m.serve(fakeserver.Options{Ports: ports[:1]})
-	opts := quick(ports...)
+	opts := m.quick(ports...)
 	opts.Transports, opts.Local = only(tr), local
 	h := m.start(opts)
 	h.publish(devices.True)
@@ -347,7 +347,7 @@ func TestBurst(t *testing.T) {
 		t.Run(string(tr), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {
 				s := m.serve(fakeserver.Options{})
-				opts := quick(s.Port())
+				opts := m.quick(s.Port())
 				opts.Transports = only(tr)
 				h := m.start(opts)
 				for i := range 2001 {

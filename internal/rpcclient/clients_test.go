@@ -45,7 +45,7 @@ func portsOf(servers []*fakeserver.Server) []int {
 func TestEveryClientIsServedOverItsBestTransport(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
 		all := desktops(t, m, 3)
-		opts := quick(portsOf(all)...)
+		opts := m.quick(portsOf(all)...)
 		opts.Local = m
 		h := m.start(opts)
 		h.publish(devices.False)
@@ -79,7 +79,7 @@ func TestEveryClientIsServedOverItsBestTransport(t *testing.T) {
 func TestOnlyTheFirstClientIsServed(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
 		all := desktops(t, m, 3)
-		opts := quick(portsOf(all)...)
+		opts := m.quick(portsOf(all)...)
 		opts.Local, opts.Clients = m, FirstClient
 		h := m.start(opts)
 		h.publish(devices.True)
@@ -238,7 +238,7 @@ func TestTheSocketIsPreferredOnceItIsThere(t *testing.T) {
 		hidden := m.elsewhere()
 		s := desktops(t, hidden, 1, func(o *fakeserver.Options) { o.Origins = nil; o.Profile = fakeserver.Documented })[0]
 		m.own(s.Port(), local.Process{PID: 100, UID: "1000"})
-		opts := quick(s.Port())
+		opts := m.quick(s.Port())
 		opts.Local, opts.Origin = m, origin
 		h := m.start(opts)
 		h.publish(devices.True)
@@ -278,7 +278,7 @@ func TestOnExit(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, m *machine) {
 				s := desktops(t, m, 1)[0]
-				opts := quick(s.Port())
+				opts := m.quick(s.Port())
 				opts.Local, opts.OnExit = m, policy
 				h := m.start(opts)
 				h.publish(devices.True)

@@ -320,7 +320,7 @@ func TestOneProcessHasOneSession(t *testing.T) {
 		onSockets(t, func(t *testing.T, m *machine) {
 			s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
 			m.own(s.IPCPath(), local.Process{PID: 100, UID: "1000"})
-			opts := quick()
+			opts := m.quick()
 			opts.Local = m
 			h := m.start(opts)
 			h.publish(devices.True)
@@ -429,13 +429,13 @@ func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
 			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
 			<-die
 		})
-		opts := quick(m.freePorts(1)...)
+		opts := m.quick(m.freePorts(1)...)
 		opts.Local = m
 		h := m.start(opts)
 		eventually(t, "found", func() bool { return len(h.Status().Sessions) == 1 })
 		l.kill()
 		close(die)
-		soon(t, "searching", func() bool { return h.Status().State == Searching && len(h.Status().Sessions) == 0 })
+		eventually(t, "searching", func() bool { return h.Status().State == Searching && len(h.Status().Sessions) == 0 })
 		require.True(t, quiet(func() bool { return h.Status().State != Searching }), "%+v", h.Status().Sessions)
 	})
 }

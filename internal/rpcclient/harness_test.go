@@ -68,6 +68,16 @@ func quick(ports ...int) Options {
 	}
 }
 
+// quick are those of the package, where the clients are in memory. Over sockets, what takes time is this machine: there a deadline that
+// passes would mean one more handshake or delivery, or another client's turn, of which no test there is about.
+func (m *machine) quick(ports ...int) Options {
+	opts := quick(ports...)
+	if m.Network == nil {
+		opts.ProbeTimeout, opts.AnswerTimeout, opts.HTTPTimeout, opts.StopTimeout = patience, patience, patience, patience
+	}
+	return opts
+}
+
 // all stands for every transport, the default.
 const all Transport = ""
 

@@ -240,7 +240,7 @@ func TestCompressionBomb(t *testing.T) {
 			_, _ = c.Write(longFrame(0x81|0x40, bomb)) // 0x40: compressed
 			c.untilClosed()
 		})
-		opts := quick(s.port())
+		opts := m.quick(s.port())
 		opts.Transports = only(WebSocket)
 		h := m.start(opts)
 		h.publish(devices.True)

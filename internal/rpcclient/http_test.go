@@ -129,7 +129,7 @@ func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
 			}
 			answer(c)
 		})
-		opts := quick(s.port())
+		opts := m.quick(s.port())
 		opts.Transports = only(HTTP)
 		h := m.start(opts)
 		h.publish(devices.True)

@@ -18,7 +18,7 @@ import (
 func TestReportsEveryChangeOverIPC(t *testing.T) {
 	everywhere(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})
-		opts := quick()
+		opts := m.quick()
 		opts.Local = m
 		h := m.start(opts)
 		for _, mute := range []devices.Tri{devices.False, devices.True, devices.Unknown, devices.False} {
@@ -134,7 +134,7 @@ func TestStaleSocketIsLeftAlone(t *testing.T) {
 	everywhereWithFiles(t, func(t *testing.T, m *machine) {
 		path := m.socket(0)
 		m.serveIPC(path, func(frames) {}).kill()
-		opts := quick(m.freePorts(1)...)
+		opts := m.quick(m.freePorts(1)...)
 		opts.Local = m
 		h := m.start(opts)
 		eventually(t, "a note", func() bool {

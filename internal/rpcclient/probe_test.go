@@ -215,7 +215,9 @@ func TestTenBlackHolesAndTheClientLast(t *testing.T) {
 			m.blackHole(p)
 		}
 		s := m.serve(fakeserver.Options{Ports: ports[10:]})
-		h := m.start(quick(ports...))
+		opts := m.quick(ports...)
+		opts.ProbeTimeout = quick().ProbeTimeout // black holes are waited for
+		h := m.start(opts)
 		h.publish(devices.True)
 		has(t, s, devices.True)
 		require.Equal(t, ports[10], func() int {
@@ -239,7 +241,7 @@ func TestTheFirstInOrderWins(t *testing.T) {
 				c.fingerprint()
 			}
 		})
-		opts := quick(first.port(), second.Port())
+		opts := m.quick(first.port(), second.Port())
 		opts.Clients, opts.ProbeTimeout = FirstClient, patience
 		h := m.start(opts)
 		eventually(t, "the first has its turn", func() bool {

@@ -107,7 +107,7 @@ func TestARestartBetweenLookAndConnect(t *testing.T) {
 			}
 			m.own(s.IPCPath(), local.Process{PID: 101, UID: "1000", Name: "Discord"})
 		}}
-		opts := quick()
+		opts := m.quick()
 		opts.Local = local
 		h := m.start(opts)
 		h.publish(devices.False)

@@ -269,7 +269,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return len(running(t, group)) == 0 }, 10*time.Second, 10*time.Millisecond)
+			testlab.Eventually(t, "its group has ended", func() bool { return len(running(t, group)) == 0 })
 		})
 	}
 }
