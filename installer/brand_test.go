@@ -98,6 +98,7 @@ func TestMistakes(t *testing.T) {
 		{"program: acme-agent", "program: beta-agent", ":13:14: that of the example: of two vendors with one id the client keeps one list"},
 		{"icon: icon.svg", "icon: none.svg", ":25:9: cannot be read: no such file or directory"},
 		{"[../examples/acme.yaml]", "[none.yaml]", "none.yaml: no such file"},
+		{"[../examples/acme.yaml]", "[]", ":29:12: names no catalogue"},
 		{"[../examples/acme.yaml]", "[.]", ":29:13: brand.yaml is this file, and no catalogue"},
 		{"[../examples/acme.yaml]", "[../examples/acme.yaml, brand.yaml]", ":29:36: brand.yaml is this file, and no catalogue"},
 		{"# languages: [en, de, fr, ja]", "languages: [en, dee]", `:32:17: no such language: "dee" (did you mean`},

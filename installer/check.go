@@ -171,6 +171,9 @@ func (b *Brand) checkIcon(path string) {
 
 // checkCatalogues reads them as the agent would, all together.
 func (b *Brand) checkCatalogues() {
+	if len(b.Catalogue) == 0 {
+		b.add("$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
+	}
 	names := make(map[string]string)
 	for i, path := range b.Catalogue {
 		at := fmt.Sprintf("$.catalogue[%d]", i)
