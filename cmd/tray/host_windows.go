@@ -41,6 +41,9 @@ func host(agent string, args []string) (code int, is bool) {
 	broadcast.EndLast()
 	if err == nil { // else Windows ends it by force
 		defer heard.Close()
+		if err := heard.Mark(supervise.HostMark); err != nil {
+			s.Log.Warn("'service stop' does not end what starts the agent again", "reason", err)
+		}
 		stop, err := session.HearReturns(heard)
 		if err != nil {
 			s.Log.Warn(err.Error())

@@ -206,7 +206,9 @@ func (m *manager) State(ctx context.Context) (st State, err error) {
 	}
 	p, err := m.Running(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return st, nil
+		hosts, err := m.hosts()
+		st.Waiting = len(hosts) > 0
+		return st, err
 	}
 	st.Running, st.PID, st.Since = err == nil, p.PID, p.Started
 	return st, err
@@ -285,8 +287,6 @@ func (m *manager) awaitReady(ctx context.Context, ended <-chan struct{}) error {
 		return err == nil, nil
 	})
 }
-
-func (m *manager) Stop(ctx context.Context) (Plan, error) { return m.stopping(ctx) }
 
 // pollInterval is how long a command waits before it looks again.
 const pollInterval = 20 * time.Millisecond

@@ -33,6 +33,9 @@ const StopEventVariable = "AGENT_STOP_EVENT"
 // in foreign code may leave no other word.
 const LastExitVariable = "AGENT_LAST_EXIT"
 
+// HostMark is what a program that looks after the agent of one session alone has Windows mark its window with.
+const HostMark = "SidetoneHost"
+
 // Crashed reports whether a process on Windows that ended with that code has crashed. Some crashes leave nothing but the code.
 func Crashed(code int) bool {
 	switch uint32(code) {

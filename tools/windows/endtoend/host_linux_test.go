@@ -62,6 +62,33 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	terminal.ends(t, 0)
 }
 
+// TestStopWhileTheAgentIsAboutToBeStartedAgain: whoever says stop then means that it stays so. A second host, as of another vendor, goes on.
+func TestStopWhileTheAgentIsAboutToBeStartedAgain(t *testing.T) {
+	p := newPrefix(t, "unix:/nonexistent")
+	acme := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand")
+	beta := p.newVendor("beta", "223456789012345678", path("sidetone-service.exe"), "demand")
+	var hosts []*process
+	for _, v := range []*vendor{acme, beta} {
+		hosts = append(hosts, p.start(v.folder+v.program+"w.exe", "host", "run", "--config="+v.folder+"config.yaml"))
+		v.another("started", 0)
+	}
+	pid := acme.pid()
+	for range 4 { // each wait is twice as long as the one before
+		p.kill("/pid", strconv.Itoa(pid))
+		pid = acme.another("started again", pid)
+	}
+	p.kill("/pid", strconv.Itoa(pid))
+	out, _ := acme.run(acme.folder+acme.program+".exe", "service", "status")
+	require.Contains(t, out, "it is about to be started")
+	out, code := acme.run(acme.folder+acme.program+".exe", "service", "stop")
+	require.Zero(t, code, out)
+	hosts[0].ends(t, 0)
+	require.NotZero(t, beta.pid())
+	out, code = beta.run(beta.folder+beta.program+".exe", "stop")
+	require.Zero(t, code, out)
+	hosts[1].ends(t, 0)
+}
+
 // ends waits until the program has ended with that code.
 func (c *process) ends(t *testing.T, code int) {
 	t.Helper()

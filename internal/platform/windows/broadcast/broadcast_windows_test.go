@@ -2,6 +2,7 @@ package broadcast_test
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -85,4 +86,30 @@ func TestOnlyItsOwnerClosesTheWindow(t *testing.T) {
 	answer, _ := broadcasttest.Send(t, os.Getpid(), own, 0, 0)
 	require.EqualValues(t, 42, answer)
 	require.NoError(t, s.Close())
+}
+
+// TestMarks: who has one is found by it, and asked to close, as long as it is there.
+func TestMarks(t *testing.T) {
+	platformtest.NoLeak(t)
+	closes := make(chan struct{}, 1)
+	s, err := broadcast.Subscribe(func(broadcast.Message) (uintptr, bool) {
+		closes <- struct{}{}
+		return 0, true
+	}, broadcast.Close)
+	require.NoError(t, err)
+	marked := func(mark string) (own []broadcast.Marked) {
+		list, err := broadcast.Find(mark)
+		require.NoError(t, err)
+		return slices.DeleteFunc(list, func(m broadcast.Marked) bool { return m.PID != uint32(os.Getpid()) })
+	}
+	require.Empty(t, marked("TestMarks"))
+	require.NoError(t, s.Mark("TestMarks"))
+	own := marked("TestMarks")
+	require.Len(t, own, 1)
+	require.Empty(t, marked("TestOtherMarks"))
+	require.NoError(t, own[0].Close())
+	<-closes
+	require.NoError(t, s.Close())
+	require.Empty(t, marked("TestMarks"))
+	require.Error(t, own[0].Close(), "it has ended")
 }
