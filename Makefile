@@ -68,6 +68,10 @@ test: deps vet ## all tests, with the race detector
 world: ## play 10,000 random desks in virtual time (docs/world.md)
 	$(GO) test ./internal/world -count 1 -timeout 1h -run 'TestWorld' -seeds 10000
 
+.PHONY: mutants
+mutants: ## put known mistakes back, one after the other: the world finds each (docs/world.md)
+	$(GO) test ./internal/world -count 1 -timeout 1h -run '^TestMutants' -mutants
+
 .PHONY: vet
 vet: ## go vet for every operating system
 	$(GO) vet $(PACKAGES)

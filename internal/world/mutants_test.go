@@ -72,7 +72,7 @@ func TestMutantsFitTheCode(t *testing.T) {
 // findMutants shows that the test fails on each.
 func findMutants(t *testing.T, test string, list []mutant) {
 	if !*tryMutants {
-		t.Skip("each one is a build of its own: run with -mutants")
+		t.Skip("each one is a build of its own, which `make mutants` makes")
 	}
 	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
