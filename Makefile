@@ -35,10 +35,17 @@ GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# What the build and the demo need is little beside what the tests do.
+DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils libpulse.so.0:libpulse0
+
+.PHONY: deps-demo
+deps-demo: ## install by apt what the build and the demo need; does nothing where all is there
+	@sh tools/deps.sh $(DEMO_NEEDS)
+
 .PHONY: deps
 deps: ## install by apt what the build, the tests and the demo need; does nothing where all is there
-	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
-	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus libpulse.so.0:libpulse0 setpriv:util-linux chromium:chromium \
+	@sh tools/deps.sh $(DEMO_NEEDS) pipewire:pipewire pipewire-pulse:pipewire-pulse \
+	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium:chromium \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
 	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck \
 	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
@@ -54,7 +61,7 @@ run: build ## run the agent with the example catalogue
 	$(BIN)/sidetone run --catalogue examples/acme.yaml
 
 .PHONY: demo
-demo: deps ## plug, mute, unmute and unplug a virtual headset and watch it arrive at a fake client
+demo: deps-demo ## plug, mute, unmute and unplug a virtual headset and watch it arrive at a fake client
 	$(GO) build -o $(BIN)/demo ./tools/demo
 	$(BIN)/demo
 
