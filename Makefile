@@ -217,6 +217,7 @@ packages-vm: ## two versions of a deb, which vmtest installs
 
 .PHONY: test-packages
 test-packages: deps deps-windows packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time
+	$(GO) test ./installer -count 1 -complete
 	$(GO) test ./installer/packagetest -count 1 -timeout 30m -packages $(CURDIR)/$(PACKAGES_AT)
 
 .PHONY: clean

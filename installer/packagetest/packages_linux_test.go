@@ -244,7 +244,7 @@ func TestTwoBuilds(t *testing.T) {
 	changed, err := exec.Command("git", "status", "--porcelain").Output()
 	require.NoError(t, err)
 	if len(changed) > 0 {
-		t.Skip("there are changes that are in no commit, of which no other folder can be made")
+		t.Skipf("there are changes that are in no commit, of which no other folder can be made:\n%s", changed)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
 	for _, command := range [][]string{{"git", "clone", "--quiet", "../..", clone}, {"make", "--directory", clone, "packages"}} {
