@@ -82,6 +82,13 @@ const fallbackFont = `
 "DejaVu Sans"=str(7):"DroidSansFallbackFull.ttf,Droid Sans Fallback\0"
 `
 
+// fallbackFonts are files for languages that Wine's own fonts have not.
+func fallbackFonts(t *testing.T) []string {
+	files, err := filepath.Glob("/usr/share/fonts/truetype/droid/DroidSansFallback*.ttf")
+	require.NoError(t, err)
+	return files
+}
+
 // resolution is what a user's registry says of it.
 func resolution(dpi int) string {
 	return fmt.Sprintf("\n[Control Panel\\\\Desktop]\n\"LogPixels\"=dword:%08x\n", dpi)
@@ -91,9 +98,7 @@ func newDesktop(t *testing.T, theme string, dpi int) desktop {
 	s := screen.New(t, screenWidth, screenHeight)
 	d := desktop{newPrefix(t, "/nonexistent"), s}
 	d.env = append(d.env, "SIDETONE_WINE_DISPLAY="+s.Display)
-	fonts, err := filepath.Glob("/usr/share/fonts/truetype/droid/DroidSansFallback*.ttf") // for languages that Wine's own fonts have not
-	require.NoError(t, err)
-	for _, font := range fonts {
+	for _, font := range fallbackFonts(t) {
 		data, err := os.ReadFile(font)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(d.folder, "drive_c/windows/Fonts", filepath.Base(font)), data, 0o600))
@@ -218,6 +223,7 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		return
 	}
+	require.NotEmpty(t, fallbackFonts(t), "Japanese needs a font: install the package fonts-droid-fallback")
 	for _, lang := range []string{"en", "de", "ja"} {
 		for _, view := range []string{"muted", "trouble"} {
 			for theme := range themes {
