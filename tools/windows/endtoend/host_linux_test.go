@@ -62,7 +62,7 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	terminal.ends(t, 0)
 }
 
-// TestStopWhileTheAgentIsAboutToBeStartedAgain: whoever says stop then means that it stays so. A second host, as of another vendor, goes on.
+// TestStopWhileTheAgentIsAboutToBeStartedAgain: whoever says stop then means that it stays so. The host of another vendor goes on.
 func TestStopWhileTheAgentIsAboutToBeStartedAgain(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
 	acme := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand")
