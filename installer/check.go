@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"image"
 	"io/fs"
 	"net/mail"
 	"net/url"
@@ -157,8 +158,12 @@ func (b *Brand) checkIcon(path string) {
 	if b.problems = append(b.problems, problems...); len(problems) > 0 {
 		return
 	}
+	var drawn *image.RGBA
 	if err == nil {
-		_, err = drawSVG(path, iconSizes[0])
+		drawn, err = drawSVG(path, iconSizes[0])
+	}
+	if err == nil && !slices.ContainsFunc(drawn.Pix, func(b byte) bool { return b != 0 }) {
+		b.add("$.product.icon", "nothing of it would be seen", "a square SVG, relative to this file")
 	}
 	message := "cannot be drawn"
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {

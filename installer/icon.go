@@ -28,7 +28,7 @@ func (b *Brand) icon() (*winres.Icon, error) {
 }
 
 // drawSVG draws a square picture of that many pixels. What the library does not know is an error: a part of an icon is none.
-func drawSVG(path string, size int) (image.Image, error) {
+func drawSVG(path string, size int) (*image.RGBA, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ var svgNumbers = []string{"x", "y", "width", "height", "rx", "ry", "cx", "cy", "
 var svgIgnored = map[string][]string{
 	"filter": {"none"}, "clip-path": {"none"}, "mask": {"none"}, "display": {"inline", "block"}, "visibility": {"visible"},
 	"fill-rule": {"nonzero"}, "mix-blend-mode": {"normal"}, "stroke-dasharray": {"none"},
-	"marker": {"none"}, "marker-start": {"none"}, "marker-mid": {"none"}, "marker-end": {"none"},
+	"transform-origin": nil, "marker": {"none"}, "marker-start": {"none"}, "marker-mid": {"none"}, "marker-end": {"none"},
 }
 
 var (
@@ -124,6 +124,8 @@ func (c *svgCheck) element(e xml.StartElement) {
 			c.add("the style of a <stop> is not read", "write stop-color and stop-opacity as attributes")
 		case key == "style":
 			c.properties(value)
+		case key == "class" && len(strings.Fields(value)) > 1: // of which the library knows none
+			c.add(fmt.Sprintf("an icon cannot have two classes at one shape: %q", value), "write the properties as attributes")
 		case key == "id" && gradient:
 			c.gradients[value] = true
 		case key == "href" && gradient:
@@ -170,7 +172,7 @@ func (c *svgCheck) properties(text string) {
 }
 
 func (c *svgCheck) property(key, value string) {
-	if means, ignored := svgIgnored[key]; ignored && !slices.Contains(means, value) {
+	if means, ignored := svgIgnored[key]; ignored && !slices.Contains(means, value) || strings.HasSuffix(value, "!important") {
 		c.add(fmt.Sprintf("an icon cannot have %s: %q", key, value), "make plain shapes of it, or leave it out")
 	}
 	if key == "transform" && flatScale.MatchString(value) {

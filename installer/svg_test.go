@@ -54,6 +54,9 @@ func TestIconsThatWouldBeDrawnOtherwise(t *testing.T) {
 		"<g transform='matrix(2 0 0 2 0 0)'/><path d='M0 0h9' stroke='#fff'/>": ":2:1: under this transform lines would keep their width",
 		"<style>.a{fill:#fff;filter:url(#f)}</style>":                          ":2:1: an icon cannot have filter",
 		"<style>.a, g .b {fill:#fff}</style>":                                  ":2:1: a style sheet can speak of classes alone: g .b",
+		"<style>.a{fill:#fff} .b{stroke:none}</style><path class='a b'/>":      ":2:45: an icon cannot have two classes at one shape: \"a b\"",
+		"<g style='fill:#fff !important'/>":                                    ":2:1: an icon cannot have fill: \"#fff !important\"",
+		"<g transform-origin='8 8'/>":                                          ":2:1: an icon cannot have transform-origin",
 		"<style>.a{fill:url(#b)}</style>" + gradient:                           ":2:1: no gradient before it is url(#b)",
 	} {
 		list := problemsOfSVG(t, elements)
@@ -61,21 +64,32 @@ func TestIconsThatWouldBeDrawnOtherwise(t *testing.T) {
 		require.Contains(t, list[0], want)
 	}
 	require.Empty(t, problemsOfSVG(t, "<style>.a{fill:url(#a)} .b, .c{stroke:none;filter:none}</style>"+gradient+
-		"<title>x</title><g class='a' display='inline' transform='rotate(9) scale(1, 2)'><path d='M0 0h9e-1z'/><rect width='1px' height='.5' fill='url(#a)'/></g>"))
+		"<title>x</title><g class='a' aria-label='Oh!' display='inline' transform='rotate(9) scale(1, 2)'><path d='M0 0h9e-1z'/><rect width='1px' height='.5' fill='url(#a)'/></g>"))
 }
 
 // TestIconIsChecked with the brand that names it.
 func TestIconIsChecked(t *testing.T) {
-	path := changed(t)
-	icon := filepath.Join(filepath.Dir(path), "filtered.svg")
 	text, err := os.ReadFile("icon.svg")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(icon, []byte(strings.Replace(string(text), "<circle ", "<circle filter='url(#f)' ", 1)), 0o600))
+	path := brandWithIcon(t, strings.Replace(string(text), "<circle ", "<circle filter='url(#f)' ", 1))
+	_, err = LoadBrand(path)
+	icon := filepath.Join(filepath.Dir(path), "another.svg")
+	require.EqualError(t, err, icon+`:8:3: an icon cannot have filter: "url(#f)" (make plain shapes of it, or leave it out)`)
+
+	path = brandWithIcon(t, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'><defs><rect width='9' height='9'/></defs></svg>")
+	_, err = LoadBrand(path)
+	require.EqualError(t, err, path+`:25:9: nothing of it would be seen: "another.svg" (a square SVG, relative to this file)`)
+}
+
+// brandWithIcon is the example with another picture.
+func brandWithIcon(t *testing.T, picture string) (path string) {
+	t.Helper()
+	path = changed(t)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "another.svg"), []byte(picture), 0o600))
 	whole, err := strictyaml.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, _ := strings.Cut(string(whole), "  icon: ")
 	_, after, _ := strings.Cut(rest, "\n")
-	require.NoError(t, os.WriteFile(path, []byte(before+"  icon: filtered.svg\n"+after), 0o600))
-	_, err = LoadBrand(path)
-	require.EqualError(t, err, icon+`:8:3: an icon cannot have filter: "url(#f)" (make plain shapes of it, or leave it out)`)
+	require.NoError(t, os.WriteFile(path, []byte(before+"  icon: another.svg\n"+after), 0o600))
+	return path
 }
