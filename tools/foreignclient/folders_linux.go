@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/platform/linux"
 )
 
 // touching is what a program does that reads or writes in a folder. Only a look whether a file exists leaves no trace.
@@ -25,7 +27,7 @@ type folderWatch struct {
 
 // watchFolders calls note for each event in the folders and all below them, but in the one that is left out.
 func watchFolders(folders []string, leaveOut string, note func(string)) (*folderWatch, error) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	fd, err := linux.Inotify(unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("watch folders: %w", err)
 	}
@@ -42,7 +44,7 @@ func watchFolders(folders []string, leaveOut string, note func(string)) (*folder
 			}
 			n, err := unix.InotifyAddWatch(fd, path, touching)
 			w.names[int32(n)] = path
-			return err
+			return linux.InotifyLimit(err)
 		}))
 	}
 	if err != nil {
