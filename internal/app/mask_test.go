@@ -62,7 +62,7 @@ func TestMaskedReport(t *testing.T) {
 	for _, s := range []string{"20", "<A&1>", "00:1A:7D:DA:71:13"} {
 		m.serial(s)
 	}
-	now := time.Date(2026, 3, 20, 20, 20, 20, 0, time.UTC)
+	now := time.Date(2026, 3, 20, 20, 20, 20, 0, time.Local)
 	status := control.Status{Started: now, Generation: 2020, Products: []control.Product{{Name: "Acme 700", Devices: []control.Device{
 		{Type: devices.AudioInput, ID: "usb-<A&1>", Flags: map[devices.Field]devices.Flag{devices.HardwareMute: {
 			Value: devices.True,
@@ -81,7 +81,7 @@ func TestMaskedReport(t *testing.T) {
 	require.NotContains(t, string(page), "A&amp;1")
 	require.NotContains(t, string(page), "1A_7D")
 	require.Regexp(t, `usb-SERIAL-\d.*bluez_output.ADDRESS-1`, string(page))
-	require.Contains(t, string(page), `datetime="2026-03-20T20:20:20Z"`)
+	require.Contains(t, string(page), `datetime="`+now.Format(time.RFC3339)+`"`)
 }
 
 // TestLogTail keeps the newest lines.

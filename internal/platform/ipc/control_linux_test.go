@@ -309,6 +309,7 @@ func TestControlInForeignFolders(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
 	squatted := filepath.Join(dir, "sidetone", paths.ControlSocket)
 	require.NoError(t, os.Mkdir(filepath.Dir(squatted), 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(squatted), 0o755)) // whatever the umask is
 	require.Contains(t, output(t, controlHelper(t, nobody, "control "+squatted)), "it belongs to another user (uid 0): have it removed")
 
 	foreign := filepath.Join(dir, "theirs")
