@@ -349,6 +349,7 @@ func TestWhoEndedARequestInLine(t *testing.T) {
 		p := payload(t, srv, 2*n+2)
 		require.Equal(t, want, p.EndedBy, "%d: %v", n, p.Err)
 		require.Error(t, p.Err)
+		_ = c.Close()
 		require.NoError(t, srv.Restart())
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestFilesWithoutInotify(t *testing.T) {
 	platformtest.InUserNamespace(t, func() {
 		platformtest.SetUserLimit(t, "max_inotify_instances", 0)
-		endpoints, states := filepath.Join(t.TempDir(), "e.yaml"), filepath.Join(t.TempDir(), "states.json")
+		endpoints, states := filepath.Join(t.TempDir(), "e.yaml"), filepath.Join(ownFolder(t), "states.json")
 		write(t, endpoints, "v1")
 		require.NoError(t, os.WriteFile(states, []byte("[]"), 0o600))
 		source, err := NewEndpoints(endpoints)

@@ -109,8 +109,15 @@ func TestArmHearsWhatCameMeanwhile(t *testing.T) {
 	require.Empty(t, file.watch.changed)
 }
 
+// ownFolder is one where nobody else may write, whatever the umask is.
+func ownFolder(t *testing.T) string {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	return dir
+}
+
 func TestStateFileTooLarge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "states.json")
+	path := filepath.Join(ownFolder(t), "states.json")
 	file := openStates(t, path)
 	save(t, path, strings.Repeat(" ", maxStateFile))
 	got, err := file.Read(t.Context())
@@ -128,7 +135,7 @@ func TestStateFileTooLarge(t *testing.T) {
 }
 
 func TestStateFileThatHangs(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "states.json")
+	path := filepath.Join(ownFolder(t), "states.json")
 	file := openStates(t, path)
 	file.watch.gate <- struct{}{} // as if an earlier reading had not returned
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
@@ -142,7 +149,7 @@ func TestStateFileThatHangs(t *testing.T) {
 }
 
 func TestStateFileThatCannotBeWatched(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "states.json")
+	path := filepath.Join(ownFolder(t), "states.json")
 	save(t, path, "[]")
 	file, err := NewStateFile(path)
 	require.NoError(t, err)
