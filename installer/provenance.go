@@ -87,7 +87,9 @@ func toolsOfSystem(ctx context.Context) (list []resource) {
 		if path == "" {
 			path, _ = exec.LookPath(tool.name)
 		}
-		paths[i], _ = filepath.EvalSymlinks(path)
+		if path != "" { // of "" EvalSymlinks makes ".", which dpkg finds in the name of every file
+			paths[i], _ = filepath.EvalSymlinks(path)
+		}
 	}
 	known := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return path == "" })
 	owners := make(map[string]string) // of paths

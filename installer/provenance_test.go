@@ -21,6 +21,7 @@ func TestToolsOfSystem(t *testing.T) {
 		t.Skip("no dpkg here: tools are told by their packages of Debian")
 	}
 	all := toolsOfSystem(t.Context())
+	tools = append(tools, struct{ name, path string }{name: "not-on-this-machine"}) // one that is missing takes nothing from the others
 	require.Equal(t, all, toolsOfSystem(t.Context()))
 	uris := make(map[string]string)
 	for _, tool := range all {
