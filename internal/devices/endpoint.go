@@ -100,27 +100,6 @@ const (
 	factSetting = "setting:"
 )
 
-// facts calls yield for every fact of e whose age is tracked; value is nil if it is unknown.
-func (e Endpoint) facts(yield func(name string, value any)) {
-	tri := func(name string, v Tri) {
-		if v.Known() {
-			yield(name, v)
-		} else {
-			yield(name, nil)
-		}
-	}
-	tri(factMute, e.Mute)
-	for f, v := range e.Effects {
-		tri(factEffect+string(f), v)
-	}
-	for c, v := range e.Controls {
-		tri(factControl+c, v)
-	}
-	for c, v := range e.Settings {
-		yield(factSetting+c, v)
-	}
-}
-
 // Observation is one full reading of a source, or its failure. When Err is set the source's
 // endpoints are unknown, not absent, and Endpoints is ignored.
 type Observation struct {
@@ -168,23 +147,24 @@ func (o *Observation) UnmarshalJSON(data []byte) error {
 // endpoint that is now known to be other hardware counts as new. The result is sorted by key, without
 // duplicates.
 func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
-	before := make(map[Key]Endpoint, len(prev))
-	for _, e := range prev {
-		before[e.Key()] = e
+	before := make(map[Key]*Endpoint, len(prev))
+	for i := range prev {
+		before[prev[i].Key()] = &prev[i]
 	}
 	out := slices.Clone(next)
 	stable.Sort(out, func(a, b Endpoint) int { return compareKeys(a.Key(), b.Key()) })
 	out = slices.CompactFunc(out, func(a, b Endpoint) bool { return a.Key() == b.Key() })
 	for i := range out {
-		out[i] = carryOne(before[out[i].Key()], out[i], at)
+		out[i].carry(before[out[i].Key()], at)
 	}
 	return out
 }
 
-func carryOne(old, e Endpoint, at time.Time) Endpoint {
+// carry takes over the times of old, the same endpoint as it was before; nil: it was not there. Its maps are of whoever listed e.
+func (e *Endpoint) carry(old *Endpoint, at time.Time) {
 	e.Leaving = false
-	if differ(old.Container, e.Container) || differ(old.Serial, e.Serial) {
-		old = Endpoint{}
+	if old == nil || differ(old.Container, e.Container) || differ(old.Serial, e.Serial) {
+		old = &Endpoint{}
 	}
 	switch {
 	case !old.Attached.IsZero():
@@ -192,19 +172,29 @@ func carryOne(old, e Endpoint, at time.Time) Endpoint {
 	case e.Attached.IsZero():
 		e.Attached = at
 	}
-	known := map[string]any{}
-	old.facts(func(name string, v any) { known[name] = v })
-	changed := make(map[string]time.Time)
-	e.facts(func(name string, v any) {
-		switch was, seen := known[name]; {
-		case seen && was == v && !old.Changed[name].IsZero():
-			changed[name] = old.Changed[name]
-		case v != nil:
-			changed[name] = cmp.Or(e.Changed[name], at)
+	listed := e.Changed
+	e.Changed = make(map[string]time.Time, 1+len(e.Effects)+len(e.Controls)+len(e.Settings))
+	carry := func(fact string, same, known bool) {
+		switch since := old.Changed[fact]; {
+		case same && !since.IsZero():
+			e.Changed[fact] = since
+		case known:
+			e.Changed[fact] = cmp.Or(listed[fact], at)
 		}
-	})
-	e.Changed = changed
-	return e
+	}
+	carry(factMute, e.Mute == old.Mute, e.Mute.Known())
+	for name, v := range e.Effects {
+		was, there := old.Effects[name]
+		carry(factEffect+string(name), there && v == was, v.Known())
+	}
+	for name, v := range e.Controls {
+		was, there := old.Controls[name]
+		carry(factControl+name, there && v == was, v.Known())
+	}
+	for name, v := range e.Settings {
+		was, there := old.Settings[name]
+		carry(factSetting+name, there && v == was, true)
+	}
 }
 
 // differ reports whether both are known and different.

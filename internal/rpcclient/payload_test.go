@@ -19,10 +19,20 @@ const golden = `{"nonce":"NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices"
 	`{"type":"audioinput","id":"Mic","vendor":{"name":"Acme","url":"https://acme.example"},` +
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Speaker"],"hardware_mute":true}]}}`
 
+// request is the command as a client reads it.
+type request struct {
+	Nonce string `json:"nonce"`
+	Cmd   string `json:"cmd"`
+	Args  args   `json:"args"`
+}
+
+type args struct {
+	Devices []devices.Device `json:"devices"`
+}
+
 func TestEncodeGolden(t *testing.T) {
 	t.Parallel()
-	nonce, payload, err := encode(snapshot(devices.True).Wire())
-	require.NoError(t, err)
+	nonce, payload := encode(snapshot(devices.True).Wire())
 	require.Equal(t, golden, strings.Replace(string(payload), nonce, "NONCE", 1))
 }
 
@@ -31,8 +41,7 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 	for mute, want := range map[devices.Tri]string{
 		devices.True: `"hardware_mute":true`, devices.False: `"hardware_mute":false`, devices.Unknown: "",
 	} {
-		_, payload, err := encode(snapshot(mute).Wire())
-		require.NoError(t, err)
+		_, payload := encode(snapshot(mute).Wire())
 		require.Equal(t, want != "", strings.Contains(string(payload), "hardware_mute"))
 		require.Contains(t, string(payload), want)
 		require.NotContains(t, string(payload), "null")
@@ -45,13 +54,11 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 func TestEncodeEmptyLists(t *testing.T) {
 	t.Parallel()
 	for _, list := range [][]devices.Device{nil, {}} {
-		nonce, payload, err := encode(list)
-		require.NoError(t, err)
+		nonce, payload := encode(list)
 		require.JSONEq(t, `{"nonce":"`+nonce+`","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`, string(payload))
 	}
 	lone := devices.Snapshot{Devices: []devices.Report{{Device: devices.Device{Type: devices.AudioOutput, ID: "x"}}}}
-	_, payload, err := encode(lone.Wire())
-	require.NoError(t, err)
+	_, payload := encode(lone.Wire())
 	require.Contains(t, string(payload), `"related":[]`, "without related the client refuses the whole command")
 }
 
@@ -59,8 +66,7 @@ func TestEveryPayloadHasItsOwnNonce(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
-		nonce, payload, err := encode(nil)
-		require.NoError(t, err)
+		nonce, payload := encode(nil)
 		require.NotEmpty(t, nonce)
 		require.False(t, seen[nonce])
 		seen[nonce] = true
@@ -87,8 +93,7 @@ func TestEncodeIsASCIIAndKeepsItsMeaning(t *testing.T) {
 				AutomaticGainControl: tri.Draw(t, "agc").Ptr(),
 			})
 		}
-		nonce, payload, err := encode(list)
-		require.NoError(t, err)
+		nonce, payload := encode(list)
 		requireASCII(t, payload)
 		var got request
 		require.NoError(t, json.Unmarshal(payload, &got))
@@ -115,8 +120,7 @@ func TestEncodeOfBrokenNames(t *testing.T) {
 		"</script>&\"\\":   "</script>&\"\\",
 		"\U0010ffff":       "\U0010ffff",
 	} {
-		_, payload, err := encode([]devices.Device{{ID: in}})
-		require.NoError(t, err)
+		_, payload := encode([]devices.Device{{ID: in}})
 		var got request
 		require.NoError(t, json.Unmarshal(payload, &got))
 		require.Equal(t, want, got.Args.Devices[0].ID)

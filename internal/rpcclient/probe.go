@@ -205,11 +205,8 @@ func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
 	if err != nil {
 		return nil, err
 	}
-	nonce, payload, err := encode(nil)
-	if err == nil {
-		err = l.deliver(ctx, nonce, payload)
-	}
-	if err != nil && !errors.Is(err, &refusalError{Phase: phaseCommand}) {
+	nonce, payload := encode(nil)
+	if err := l.deliver(ctx, nonce, payload); err != nil && !errors.Is(err, &refusalError{Phase: phaseCommand}) {
 		l.close()
 		return nil, err
 	}

@@ -147,15 +147,12 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 
 // send delivers snap. It returns an error only when the session is over.
 func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
-	nonce, payload, err := encode(snap.Wire())
-	if err != nil {
-		return err
-	}
+	nonce, payload := encode(snap.Wire())
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
 	s.pacer.spend(start)
 	spent := s.bucket.spend(start)
-	err = s.deliver(ctx, nonce, payload, &snap)
+	err := s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
 	if silent := s.asUnsupported(err); silent != nil && ctx.Err() == nil {
 		if end := s.observer.unsupported(silent); end != nil {
@@ -220,30 +217,30 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 	}
 	ctx, cancel := context.WithTimeout(ctx, within.hung)
 	defer cancel()
-	start, done := time.Now(), make(chan error, 1)
-	go func() { done <- s.link.deliver(ctx, nonce, payload) }()
-	overdue := time.NewTimer(within.overdue)
-	defer overdue.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-overdue.C:
-	}
-	s.observer.slow(snap, start)
-	leave := s.endWhenIdle
+	start, leave := time.Now(), s.endWhenIdle
 	if s.to.Transport == HTTP {
 		leave = nil // the client may still take what is in its line
 	}
-	select {
-	case err := <-done:
-		return err
-	case <-leave:
-		cancel()
-		if err := <-done; err == nil { // it has just answered
-			return nil
+	left, done := false, make(chan struct{})
+	overdue := time.AfterFunc(within.overdue, func() { // beside this goroutine, which writes at once: a mute waits for it
+		defer close(done)
+		s.observer.slow(snap, start)
+		select {
+		case <-leave:
+			left = true
+			cancel()
+		case <-ctx.Done():
 		}
+	})
+	err := s.link.deliver(ctx, nonce, payload)
+	if !overdue.Stop() {
+		cancel()
+		<-done
+	}
+	if left && err != nil { // else it has just answered
 		return errReconnect
 	}
+	return err
 }
 
 // awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all.
@@ -297,10 +294,7 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		}
 		sleep(ctx, wait)
 	}
-	nonce, payload, err := encode(list)
-	if err != nil {
-		return err
-	}
+	nonce, payload := encode(list)
 	return s.link.deliver(ctx, nonce, payload)
 }
 
