@@ -11,6 +11,9 @@ import (
 // one model under a scheme that sends names. A flag is true only if all are. The merged report takes the
 // position of the first (rule R63).
 func mergeReports(in []Report) []Report {
+	if len(in) < 2 {
+		return in
+	}
 	at := make(map[wireKey]int, len(in))
 	out := in[:0:0]
 	for _, rep := range in {

@@ -3,6 +3,7 @@ package audio
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sidetone/internal/devices"
@@ -34,17 +35,13 @@ func rememberUSB(sysfs string) usbFinder {
 // endpointsOf makes endpoints of what the sound server says. Monitors are left out: they are
 // no microphones, and on PipeWire bear the hardware identity of their sink.
 func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
-	cards := make(map[uint32]pulse.Card, len(s.Cards))
-	for _, c := range s.Cards {
-		cards[c.Index] = c
-	}
 	cancels := pulse.EchoCancels(s.Server, s.Modules)
 	out := make([]devices.Endpoint, 0, len(s.Sources)+len(s.Sinks))
 	for _, src := range s.Sources {
 		if src.IsMonitor() {
 			continue
 		}
-		e := endpointOf(src.Device, cards, findUSB)
+		e := endpointOf(src.Device, s.Cards, findUSB)
 		e.Type = devices.AudioInput
 		e.Default = src.Name == s.Server.DefaultSource
 		e.MuteInHardware = src.MuteInHardware()
@@ -56,7 +53,7 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 		out = append(out, e)
 	}
 	for _, sink := range s.Sinks {
-		e := endpointOf(sink.Device, cards, findUSB)
+		e := endpointOf(sink.Device, s.Cards, findUSB)
 		e.Type = devices.AudioOutput
 		e.Default = sink.Name == s.Server.DefaultSink
 		out = append(out, e)
@@ -64,8 +61,12 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 	return out
 }
 
-func endpointOf(d pulse.Device, cards map[uint32]pulse.Card, findUSB usbFinder) devices.Endpoint {
-	prop := func(key string) string { return cmp.Or(d.Properties[key], cards[d.Card].Properties[key]) }
+func endpointOf(d pulse.Device, cards []pulse.Card, findUSB usbFinder) devices.Endpoint {
+	var card map[string]string // its properties
+	if i := slices.IndexFunc(cards, func(c pulse.Card) bool { return c.Index == d.Card }); i >= 0 {
+		card = cards[i].Properties
+	}
+	prop := func(key string) string { return cmp.Or(d.Properties[key], card[key]) }
 	e := devices.Endpoint{
 		ID:      d.Name,
 		Name:    d.Description,

@@ -103,19 +103,12 @@ func (e *enumerator) set(result []enumeratedDevice, err error) {
 // where the native list has none. An endpoint that only miniaudio lists is one that is coming
 // or going: the native list is read again on its event.
 func join(endpoints []devices.Endpoint, found []enumeratedDevice) {
-	type key struct {
-		t  devices.Type
-		id string
-	}
-	byKey := make(map[key]enumeratedDevice, len(found))
-	for _, l := range found {
-		byKey[key{l.Type, l.ID}] = l
-	}
 	for i := range endpoints {
 		e := &endpoints[i]
-		if l, ok := byKey[key{e.Type, e.ID}]; ok {
+		at := slices.IndexFunc(found, func(d enumeratedDevice) bool { return d.Type == e.Type && d.ID == e.ID })
+		if at >= 0 {
 			e.SeenBy = append(e.SeenBy, "miniaudio")
-			e.Default = e.Default || l.Default
+			e.Default = e.Default || found[at].Default
 		}
 	}
 }
