@@ -15,7 +15,7 @@ func mergeReports(in []Report) []Report {
 		return in
 	}
 	at := make(map[wireKey]int, len(in))
-	out := in[:0:0]
+	out := make([]Report, 0, len(in))
 	for _, rep := range in {
 		k := rep.key()
 		i, dup := at[k]
@@ -60,7 +60,11 @@ func order(instances []*instance) []Report {
 			cmp.Compare(a.key, b.key),
 		)
 	})
-	out := []Report{}
+	count := 0
+	for _, inst := range instances {
+		count += len(inst.reports)
+	}
+	out := make([]Report, 0, count)
 	for _, inst := range instances {
 		stable.Sort(inst.reports, func(a, b Report) int {
 			return cmp.Or(cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))

@@ -62,7 +62,7 @@ func (g *Grouping) Resolve(pushes []Push) Snapshot {
 
 // report fills inst.reports from its endpoints.
 func (r *Resolver) report(inst *instance, s *Snapshot) {
-	inst.reports, inst.firstID = nil, ""
+	inst.reports, inst.firstID = make([]Report, 0, len(inst.endpoints)), ""
 	if link := inst.link(); link.Value == False {
 		for _, e := range inst.endpoints {
 			s.Withheld = append(s.Withheld, withhold(e, Why{Code: health.WithheldAway, Origin: link.Origin}))
@@ -169,6 +169,7 @@ func (r *Resolver) flags(inst *instance, e *Endpoint, behind []*Endpoint) map[Fi
 func (inst *instance) fillRelated() {
 	for i := range inst.reports {
 		rep := &inst.reports[i]
+		rep.Related = make([]string, 0, len(inst.reports))
 		for _, other := range inst.reports {
 			if other.ID != rep.ID {
 				rep.Related = append(rep.Related, other.ID)
