@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sidetone/internal/health"
-	"sidetone/internal/stable"
 )
 
 // Type is what an endpoint does, in the protocol's words.
@@ -151,11 +150,13 @@ func Carry(prev, next []Endpoint, at time.Time) []Endpoint {
 	for i := range prev {
 		before[prev[i].Key()] = &prev[i]
 	}
-	out := slices.Clone(next)
-	stable.Sort(out, func(a, b Endpoint) int { return compareKeys(a.Key(), b.Key()) })
-	out = slices.CompactFunc(out, func(a, b Endpoint) bool { return a.Key() == b.Key() })
-	for i := range out {
-		out[i].carry(before[out[i].Key()], at)
+	out := make([]Endpoint, 0, len(next))
+	for _, e := range sorted(next) {
+		if last := len(out) - 1; last >= 0 && out[last].Key() == e.Key() {
+			continue
+		}
+		out = append(out, *e)
+		out[len(out)-1].carry(before[e.Key()], at)
 	}
 	return out
 }
@@ -195,6 +196,12 @@ func (e *Endpoint) carry(old *Endpoint, at time.Time) {
 		was, there := old.Settings[name]
 		carry(factSetting+name, there && v == was, true)
 	}
+}
+
+// Contains reports whether an endpoint with this key is in list, which is sorted by key.
+func Contains(list []Endpoint, k Key) bool {
+	_, found := slices.BinarySearchFunc(list, k, func(e Endpoint, k Key) int { return compareKeys(e.Key(), k) })
+	return found
 }
 
 // differ reports whether both are known and different.

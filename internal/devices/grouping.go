@@ -82,7 +82,7 @@ func sorted(endpoints []Endpoint) []*Endpoint {
 	for i := range endpoints {
 		eps[i] = &endpoints[i]
 	}
-	slices.SortFunc(eps, func(a, b *Endpoint) int { return compareKeys(a.Key(), b.Key()) })
+	slices.SortStableFunc(eps, func(a, b *Endpoint) int { return compareKeys(a.Key(), b.Key()) })
 	return eps
 }
 

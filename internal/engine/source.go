@@ -28,14 +28,10 @@ type leavingEndpoint struct{ goneAt, shownUntil time.Time }
 func (src *source) replace(o devices.Observation, now time.Time, grace time.Duration) {
 	old := src.endpoints
 	next := devices.Carry(old, o.Endpoints, o.At)
-	present := make(map[devices.Key]bool, len(next))
-	for _, e := range next {
-		present[e.Key()] = true
-	}
-	leaving := make(map[devices.Key]leavingEndpoint)
+	present, leaving := next, make(map[devices.Key]leavingEndpoint)
 	for _, e := range old {
 		k := e.Key()
-		if present[k] {
+		if devices.Contains(present, k) {
 			continue
 		}
 		d, ok := src.leaving[k]
