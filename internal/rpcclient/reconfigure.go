@@ -76,7 +76,7 @@ func (c *Client) restartAs(p *peer) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.refill()
+	p.bucket.setFull(time.Time{})
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }

@@ -35,12 +35,6 @@ type KnownClient struct {
 	MayHold    *devices.Snapshot           `json:"may_hold,omitempty"`   // the last list that it was sent and has not refused
 }
 
-// Proof is how the owner of a port has proved to be a client where that costs it something.
-type Proof struct {
-	Over   Transport `json:"over"`
-	Counts bool      `json:"counts,omitempty"` // it may count tokens
-}
-
 // same reports whether p is the client that l is of.
 func (l *KnownClient) same(p *peer) bool {
 	was := l.location()
