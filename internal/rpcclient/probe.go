@@ -137,11 +137,11 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, over Transport,
 // reprove returns a function that makes the owner of a port prove itself once more, in the same way as before.
 func (c *Client) reprove(p *peer, t target, over Transport) func(context.Context) error {
 	return func(ctx context.Context) error {
-		free := fingerprint(ctx, t, c.opts().AnswerTimeout)
-		if free == nil || over == "" {
-			return free
+		err := fingerprint(ctx, t, c.opts().AnswerTimeout)
+		if err == nil || over == "" {
+			return err
 		}
-		l, err := c.proveBy(ctx, p, t, over, free)
+		l, err := c.proveBy(ctx, p, t, over, err)
 		if err == nil {
 			l.close()
 		}
