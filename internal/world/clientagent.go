@@ -34,7 +34,7 @@ func (c *clients) publish(s devices.Snapshot) {
 	}
 	c.mu.Lock()
 	c.history = append(c.history, canonical(received(text(s.Wire()))))
-	c.last, c.published = s, time.Now()
+	c.last, c.published = &s, time.Now()
 	c.mu.Unlock()
 	if c.reporting != nil {
 		c.reporting.Publish(s)
@@ -53,25 +53,27 @@ func (c *clients) startAgent() {
 			k.spentAt = time.Now()
 		}
 	}
-	last, some := c.last, len(c.history) > 0
-	if some {
+	if len(c.history) > 0 {
 		c.history = c.history[len(c.history)-1:]
 	}
 	c.mu.Unlock()
-	c.report(nil, last, some)
+	c.report(nil)
 }
 
-// report begins to report the list, if there is some, with what another agent has learnt.
-func (c *clients) report(learnt []rpcclient.KnownClient, last devices.Snapshot, some bool) {
+// report starts a client with what another agent knows of the programs, and publishes the last list.
+func (c *clients) report(known []rpcclient.KnownClient) {
 	c.reporting = rpcclient.New(c.options())
-	c.reporting.Recall(learnt)
+	c.reporting.Recall(known)
 	c.endAgent = inBackground(c.reporting.Run)
-	if some {
-		c.reporting.Publish(last)
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	if last != nil {
+		c.reporting.Publish(*last)
 	}
 }
 
-// leave ends the sessions as for another agent, which begins its own with goOn; nil: it would be kept waiting.
+// leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait.
 func (c *clients) leave() (goOn func()) {
 	if c.reporting == nil {
 		return func() {}
@@ -86,18 +88,15 @@ func (c *clients) leave() (goOn func()) {
 	}
 	c.setReplacing(true)
 	c.endAgent(rpcclient.ErrHandover)
-	var learnt []rpcclient.KnownClient
+	var known []rpcclient.KnownClient
 	text, err := json.Marshal(c.reporting.KnownClients())
-	if err = errors.Join(err, json.Unmarshal(text, &learnt)); err != nil {
+	if err = errors.Join(err, json.Unmarshal(text, &known)); err != nil {
 		c.violate("handed over", "%v", err)
 	}
 	c.reporting = nil
 	return func() {
 		c.setReplacing(false)
-		c.mu.Lock()
-		last, some := c.last, len(c.history) > 0
-		c.mu.Unlock()
-		c.report(learnt, last, some)
+		c.report(known)
 	}
 }
 
@@ -110,7 +109,7 @@ func (c *clients) setReplacing(is bool) {
 // restart begins to report as a new process of the agent, which has no list yet.
 func (c *clients) restart() {
 	c.mu.Lock()
-	c.history, c.last = nil, devices.Snapshot{}
+	c.history, c.last = nil, nil
 	c.mu.Unlock()
 	c.startAgent()
 }

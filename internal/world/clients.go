@@ -43,8 +43,8 @@ type clients struct {
 	endAgent  func(cause error) // in order, or as the cause says
 
 	mu        sync.Mutex
-	history   []string // lists that were published, as the client has them; guarded by mu
-	last      devices.Snapshot
+	history   []string          // lists that were published, as the client has them; guarded by mu
+	last      *devices.Snapshot // the newest of them; nil: none
 	published time.Time
 	leaving   bool // the agent ends
 	reloaded  bool // the settings have changed since the agent's start

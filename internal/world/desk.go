@@ -225,12 +225,7 @@ func (d *desk) boot() {
 		d.stop = d.clients.stopAgent
 		return
 	}
-	cat, err := vendorCatalogue(d.Models, d.version)
-	if err != nil {
-		d.violate("catalogue", "%v", err)
-		cat = &catalogue.Catalogue{}
-	}
-	set := d.settings(cat)
+	set := d.settings(d.version)
 	d.rules = set.HIDRules()
 	d.engine = d.newEngine(set, d.remainingPause())
 	d.hearing = []*agentEngine{d.engine}
@@ -288,7 +283,13 @@ func (d *desk) publishMadeUp() {
 	}}}})
 }
 
-func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
+// settings returns the agent's settings with a version of the catalogue.
+func (d *desk) settings(version int) engine.Settings {
+	cat, err := vendorCatalogue(d.Models, version)
+	if err != nil {
+		d.violate("catalogue", "%v", err)
+		cat = &catalogue.Catalogue{}
+	}
 	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
 		d.violate("catalogue", "%v", err)
@@ -429,21 +430,13 @@ func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 		}
 		d.ready[n.device.Node] = at
 		d.after(time.Until(at), func() {
-			if e.Kind == hid.Report && !n.open {
-				return
-			}
-			if e.Kind == hid.Attached && n.gone {
+			if e.Kind == hid.Report && !n.open || e.Kind == hid.Attached && n.gone {
 				return
 			}
 			e.At = time.Now()
 			d.note(ofDesk, "hid %s", asJSON{e})
-			if then != nil && e.Kind != hid.Report {
-				then()
-			}
+			then()
 			d.tell(func(to *agentEngine) { to.HID(e) })
-			if then != nil && e.Kind == hid.Report {
-				then()
-			}
 		})
 	})
 }

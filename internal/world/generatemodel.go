@@ -132,22 +132,14 @@ func (b *builder) accepted() entry {
 
 func (b *builder) entry() entry {
 	var w entry
+	channels := make(map[subject][]int)
 	for i, t := range b.m.Channels {
-		if t.Of == ofLink {
-			w.Link = append(w.Link, rule{[]int{i}, b.rule(i)})
-		}
+		channels[t.Of] = append(channels[t.Of], i)
 	}
-	var button, boom, whole []int
-	for i, t := range b.m.Channels {
-		switch t.Of {
-		case ofButton:
-			button = append(button, i)
-		case ofBoom:
-			boom = append(boom, i)
-		case ofMute:
-			whole = append(whole, i)
-		}
+	for _, i := range channels[ofLink] {
+		w.Link = append(w.Link, rule{[]int{i}, b.rule(i)})
 	}
+	button, boom, whole := channels[ofButton], channels[ofBoom], channels[ofMute]
 	add := func(r rule) {
 		r.Says["field"] = devices.HardwareMute
 		w.Sources = append(w.Sources, r)
@@ -170,11 +162,11 @@ func (b *builder) entry() entry {
 		}
 	}
 	switch {
-	case b.m.OSMute == osShared && b.m.Flagged:
-		add(rule{nil, object{"os_endpoint_mute": b.shared()}})
 	case b.m.OSMute == osShared:
-		says := b.shared()
-		says["require_hardware_support"] = false
+		says := object{"shared_with_button": true}
+		if !b.m.Flagged {
+			says["require_hardware_support"] = false
+		}
 		add(rule{nil, object{"os_endpoint_mute": says}})
 	case b.m.OSMute == osSoft && b.one(4):
 		add(rule{nil, object{"os_endpoint_mute": object{}}}) // it goes by the OS, which says that this is a switch in the device
@@ -184,9 +176,6 @@ func (b *builder) entry() entry {
 	}
 	return w
 }
-
-// shared says that button and OS have one mute, in the words that the catalogue has for it.
-func (b *builder) shared() object { return object{"shared_with_button": true} }
 
 // rule is what the vendor writes of a channel.
 func (b *builder) rule(i int) object {

@@ -184,7 +184,7 @@ const tooLong = 5 * time.Second
 func (d *desk) checkInMotion() {
 	for _, h := range d.headsets {
 		via, wrong := d.falselyMuted(h)
-		old := d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.sleptUnheard()
+		old := d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.unheardSleeps > 0
 		if !wrong || old {
 			h.wrongSince = time.Time{}
 		} else if h.wrongSince.IsZero() {
@@ -195,9 +195,6 @@ func (d *desk) checkInMotion() {
 		}
 	}
 }
-
-// sleptUnheard reports whether the agent has yet to hear that the machine slept.
-func (d *desk) sleptUnheard() bool { return d.unheardSleeps > 0 }
 
 // falselyMuted reports whether a headset is reported as muted that is not, and by what.
 func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
@@ -24,11 +23,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 		}
 		return
 	}
-	cat, err := vendorCatalogue(d.Models, d.version)
-	if err != nil {
-		cat = &catalogue.Catalogue{} // boot has said so
-	}
-	old, next := d.engine, d.newEngine(d.settings(cat), nil)
+	old, next := d.engine, d.newEngine(d.settings(d.version), nil)
 	d.hearing = append(d.hearing, next)
 	d.attachTo(next)
 	d.listHID()

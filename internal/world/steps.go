@@ -36,7 +36,7 @@ var atHeadset = map[action]func(*desk, *headset, scenarioStep){
 	},
 	doVolume: func(d *desk, h *headset, s scenarioStep) {
 		if len(h.Noise) > 0 && h.reachable() {
-			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, nil)
+			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, func() {})
 		}
 	},
 	doLose:  func(d *desk, h *headset, _ scenarioStep) { d.lose(h) },
@@ -277,14 +277,11 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 	d.after(wait, func() {
 		d.note(ofDesk, "resumed")
 		d.unheardSleeps--
-		if !known {
-			woke = time.Time{}
+		if d.woke = woke; !known {
+			woke, d.woke = time.Time{}, time.Now()
 			for _, h := range d.headsets {
 				h.invalidate()
 			}
-		}
-		if d.woke = woke; !known {
-			d.woke = time.Now()
 		}
 		d.tell(func(e *agentEngine) { e.Resumed(woke) })
 		d.after(time.Millisecond, func() { d.clients.do(scenarioStep{Do: doResend}) })
@@ -293,13 +290,8 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 }
 
 func (d *desk) reload(version int) {
-	cat, err := vendorCatalogue(d.Models, version)
-	if err != nil {
-		d.violate("catalogue", "%v", err)
-		return
-	}
 	d.version = version
-	set := d.settings(cat)
+	set := d.settings(version)
 	d.rules = set.HIDRules()
 	d.tell(func(e *agentEngine) { e.Configure(set) })
 	for _, h := range d.headsets {
