@@ -73,9 +73,9 @@ func (c *Client) waitToProbe(ctx context.Context, p *peer) error {
 	})
 }
 
-// admit reports whether p may be talked to, and notes it. With FirstClient that is one client, the
-// first in order that can be talked to. Else all may be, but for a port that may belong to a client
-// which is talked to over its socket (rule R76). mu is held.
+// admit reports whether p may be talked to, and notes that in p.admitted. With FirstClient only one client
+// may be, the first one that can. Otherwise all may be, except a port that may belong to a client which
+// is talked to over its socket (rule R76). mu is held.
 func (c *Client) admit(p *peer) bool {
 	before := true
 	for _, q := range c.peers {
@@ -83,7 +83,7 @@ func (c *Client) admit(p *peer) bool {
 		case q == p:
 			before = false
 		case c.opts().Clients == FirstClient && (q.admitted || before && !p.admitted && q.running && !q.probeIsSlow), blocks(p, q):
-			if p.admitted { // somebody may wait for that to end
+			if p.admitted { // others may wait for that to end
 				p.admitted = false
 				c.notifyAll()
 			}
@@ -94,17 +94,17 @@ func (c *Client) admit(p *peer) bool {
 	return true
 }
 
-// blocks reports whether the port p may not be talked to because it may be that of the client q, which
-// is talked to over its socket. That holds before q has answered, too: it may do so at any moment, and
-// could take a list that stands in its line over HTTP after a newer one. mu is held.
+// blocks reports whether the port p may not be talked to because it may belong to the client q, which
+// is talked to over its socket. That holds even before q has answered: it may do so at any moment, and
+// could take a list from its HTTP queue after a newer one. mu is held.
 func blocks(p, q *peer) bool { return q.running && !q.commandUnknown && maybeSameClient(p, q) }
 
-// maybeSameClient reports whether the port p may be that of the client with the socket q. mu is held.
+// maybeSameClient reports whether the port p may belong to the client with the socket q. mu is held.
 func maybeSameClient(p, q *peer) bool {
 	return p != q && p.portOnly && q.socketOnly && !unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)
 }
 
-// isSurplus reports whether p is talked to beside another client although new settings want the first one only.
+// isSurplus reports whether p is talked to, but not the first such client although new settings allow only one.
 func (c *Client) isSurplus(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +112,8 @@ func (c *Client) isSurplus(p *peer) bool {
 	return c.opts().Clients == FirstClient && p.admitted && c.peers[first] != p
 }
 
-// mustYield reports whether the port p is talked to although it no longer may be: since that began, a
-// client has greeted over its socket that may be the same one.
+// mustYield reports whether the port p is talked to although a client that may be the same one has sent
+// READY over its socket since.
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,14 +138,14 @@ func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
 	return err
 }
 
-// updateRelations notes after a scan what tells which ports and sockets may belong together.
+// updateRelations updates, after a scan, what decides which ports and sockets may belong together.
 func (c *Client) updateRelations() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news := false
 	for _, p := range c.peers {
 		socket, port := p.hasSocket(), p.hasPort()
-		if p.attempt != nil { // it may go on over what has vanished
+		if p.attempt != nil { // it may go on although the scan missed its socket or port
 			socket, port = socket || p.attempt.at.hasSocket(), port || p.attempt.at.hasPort()
 		}
 		news = news || p.portOnly != (port && !socket) || p.socketOnly != (socket && !port)

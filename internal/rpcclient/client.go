@@ -125,9 +125,7 @@ func (c *Client) Status() Status {
 // Changed returns a channel that is closed at the next change of the status. A caller that calls it
 // before Status misses no change.
 func (c *Client) Changed() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
+	return read(c, func() <-chan struct{} { return c.changed })
 }
 
 // updateSession changes the status of one session, and wakes the attempts that are waiting for their turn.
@@ -143,6 +141,13 @@ func (c *Client) locked(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
+}
+
+// read returns what f returns with c.mu held.
+func read[T any](c *Client, f func() T) T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return f()
 }
 
 // notifyAll announces a change of the status. mu is held.
@@ -172,7 +177,7 @@ func (c *Client) Run(ctx context.Context) {
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
 		c.looked = c.looked || ctx.Err() == nil
-		c.recall()
+		c.restoreKnown()
 		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
@@ -180,7 +185,9 @@ func (c *Client) Run(ctx context.Context) {
 		if tick {
 			c.tryUnlisted(ctx)
 			c.pauseSearch()
-			c.forgetUnfound()
+			if c.searchBackoff.atCeiling() { // the quick search did not find them: they have ended
+				c.locked(func() { c.knownClients = nil })
+			}
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
@@ -285,11 +292,9 @@ func (c *Client) searching() bool { return c.unwatched.Load() || !c.served() }
 func (c *Client) served() bool { return c.searchBackoff.atCeiling() && c.connected() }
 
 func (c *Client) connected() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.peers, func(p *peer) bool {
-		s := p.status.State
-		return p.running && (s == Ready || s == Degraded || s == Slow || s == Unsupported)
+	inTouch := []State{Ready, Degraded, Slow, Unsupported}
+	return read(c, func() bool {
+		return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.running && slices.Contains(inTouch, p.status.State) })
 	})
 }
 
@@ -359,16 +364,10 @@ func (c *Client) resetGivenUp() {
 	}
 }
 
-func (c *Client) stateOf(p *peer) (s State) {
-	c.locked(func() { s = p.status.State })
-	return s
-}
+func (c *Client) stateOf(p *peer) State { return read(c, func() State { return p.status.State }) }
 
 // inSession reports whether p has a working link.
-func (c *Client) inSession(p *peer) (yes bool) {
-	c.locked(func() { yes = p.inSession })
-	return yes
-}
+func (c *Client) inSession(p *peer) bool { return read(c, func() bool { return p.inSession }) }
 
 // stop ends all sessions with a farewell, and waits for them.
 func (c *Client) stop() {
@@ -377,7 +376,7 @@ func (c *Client) stop() {
 	if !c.looked || len(c.KnownClients()) > 0 { // they may still have a list of the agent before this one
 		clear(c.unreachable) // the last scan may have been interrupted
 		c.reconcile(c.scan(ctx))
-		c.recall()
+		c.restoreKnown()
 	}
 	if !c.looked {
 		c.updateRelations()
@@ -389,9 +388,7 @@ func (c *Client) stop() {
 			if p.attempt != nil {
 				c.awaitLastLink(ctx, p)
 				p.attempt.cancel(errStopping)
-				<-p.attempt.done
-				p.attempt.upgrade.close()
-				c.takeNextLink(p).close()
+				c.closeLinks(p, p.attempt)
 			}
 			c.farewellWithoutLink(ctx, p)
 		})

@@ -20,12 +20,3 @@ func (c *Client) countRefusal(over Transport, err error) {
 		c.opts().OnEvent(ConnectionRefused, over)
 	}
 }
-
-// connectEvent returns the event for the beginning of a session.
-func (p *peer) connectEvent() Event {
-	if p.hasGreeted {
-		return Reconnected
-	}
-	p.hasGreeted = true
-	return Connected
-}

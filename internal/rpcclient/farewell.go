@@ -34,9 +34,7 @@ func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	defer p.dropConn()
 	c.awaitSameClient(p)
-	var sent *devices.Snapshot
-	c.locked(func() { sent = p.mayHold })
-	tr := c.lastTransport(p)
+	sent, tr := read(c, func() *devices.Snapshot { return p.mayHold }), c.lastTransport(p)
 	if sent == nil || tr == "" || c.onExit() == ExitLeave || !p.offers(tr) {
 		return
 	}
@@ -68,9 +66,7 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 // socket: nothing older may be sent over the port after that.
 func (c *Client) awaitSameClient(p *peer) {
 	for _, q := range c.peers {
-		var same bool
-		c.locked(func() { same = q.attempt != nil && blocks(p, q) })
-		if same {
+		if read(c, func() bool { return q.attempt != nil && blocks(p, q) }) {
 			<-q.attempt.done
 		}
 	}

@@ -281,9 +281,8 @@ func (c *Client) greetingTimeout(
 const frozenLimit = time.Hour
 
 // lastTransport returns the transport over which p has answered last; "": none since it restarted.
-func (c *Client) lastTransport(p *peer) (tr Transport) {
-	c.locked(func() { tr = p.lastTransport })
-	return tr
+func (c *Client) lastTransport(p *peer) Transport {
+	return read(c, func() Transport { return p.lastTransport })
 }
 
 // hasAnotherTransport reports whether a transport is left to try after tr.
@@ -297,9 +296,13 @@ func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 // exclude the client, it sends the farewell first.
 func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (worked bool, err error) {
 	defer conn.close()
-	start, to := time.Now(), conn.at.address(conn.over)
+	start, to, event := time.Now(), conn.at.address(conn.over), Connected
+	if p.hasGreeted {
+		event = Reconnected
+	}
+	p.hasGreeted = true
 	c.logOnce(p, "connected", "to", to)
-	c.opts().OnEvent(p.connectEvent(), conn.over)
+	c.opts().OnEvent(event, conn.over)
 	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),

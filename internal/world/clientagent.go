@@ -63,7 +63,7 @@ func (c *clients) startAgent() {
 // report starts a client with what another agent knows of the programs, and publishes the last list.
 func (c *clients) report(known []rpcclient.KnownClient) {
 	c.reporting = rpcclient.New(c.options())
-	c.reporting.Recall(known)
+	c.reporting.Restore(known)
 	c.endAgent = inBackground(c.reporting.Run)
 	c.mu.Lock()
 	last := c.last
@@ -78,7 +78,7 @@ func (c *clients) leave() (goOn func()) {
 	if c.reporting == nil {
 		return func() {}
 	}
-	if wait, slow := c.reporting.UntilHandover(); wait > 0 || slow != nil {
+	if wait, slow := c.reporting.HandoverDelay(); wait > 0 || slow != nil {
 		return nil
 	}
 	for _, k := range c.all {
