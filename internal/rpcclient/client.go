@@ -235,9 +235,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 	}
 	var due <-chan time.Time
 	if at := c.nextDue(); !at.IsZero() {
-		t := time.NewTimer(time.Until(at))
-		defer t.Stop()
-		due = t.C
+		due = time.After(time.Until(at))
 	}
 	select {
 	case <-ctx.Done():
@@ -402,10 +400,8 @@ func (c *Client) stop() {
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(d):
 	}
 }
