@@ -3,6 +3,7 @@ package rpcclient
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -108,11 +109,9 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 		sockets = slices.Delete(sockets, i, i+1)
 	}
 	now := time.Now()
-	for path, d := range c.unreachable {
-		if !slices.Contains(sockets, local.Socket{Path: path, ID: d.id}) {
-			delete(c.unreachable, path)
-		}
-	}
+	maps.DeleteFunc(c.unreachable, func(path string, u *unreachableSocket) bool {
+		return !slices.Contains(sockets, local.Socket{Path: path, ID: u.id})
+	})
 	sockets = slices.DeleteFunc(sockets, func(s local.Socket) bool {
 		d := c.unreachable[s.Path]
 		return d != nil && (d.nextTry.IsZero() || d.nextTry.After(now))
@@ -182,7 +181,7 @@ func (c *Client) markUnreachable(s local.Socket, err error) {
 }
 
 func (c *Client) scanPorts(ctx context.Context) []local.Listener {
-	if !c.usesPorts() {
+	if len(c.portTransports()) == 0 {
 		for _, p := range c.peers {
 			p.port = local.Listener{}
 		}
@@ -217,9 +216,6 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 	}
 	return listeners
 }
-
-// usesPorts reports whether any transport uses a port.
-func (c *Client) usesPorts() bool { return len(c.portTransports()) > 0 }
 
 // portsInUse returns the ports of running attempts, which notice themselves when their port closes.
 func (c *Client) portsInUse() (ports []int) {

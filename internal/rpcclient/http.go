@@ -80,7 +80,7 @@ func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	if l.conn != nil {
 		_ = l.conn.Close()
 	}
-	c := &httpConn{Conn: conn, opened: time.Now(), proven: proven, replies: make(chan httpReply, 1), done: make(chan struct{})}
+	c := &httpConn{Conn: conn, opened: time.Now(), proven: proven, replies: make(chan httpReply, 1)}
 	l.conn = c
 	l.wg.Go(func() {
 		c.read()
@@ -144,7 +144,7 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	proven := c != nil && c.proven
 	if c != nil {
 		select {
-		case <-c.done:
+		case <-c.replies: // closed: nothing was asked for
 			proven = proven && c.served
 		default:
 			if proven {

@@ -20,10 +20,9 @@ type httpConn struct {
 	opened        time.Time
 	proven        bool        // the server has proved to be a client
 	awaitingReply atomic.Bool // a request was not replied to yet
-	served        bool        // there was a reply; owned by the reader until done
-	replies       chan httpReply
-	done          chan struct{}
-	err           error // why it ended, set before done is closed
+	served        bool        // there was a reply; owned by the reader until replies is closed
+	replies       chan httpReply // closed at the end
+	err           error          // why it ended, set before replies is closed
 }
 
 type httpReply struct {
@@ -32,7 +31,7 @@ type httpReply struct {
 }
 
 func (c *httpConn) read() {
-	defer close(c.done)
+	defer close(c.replies)
 	defer c.Close()
 	limit := &io.LimitedReader{R: c.Conn}
 	r := bufio.NewReader(limit)
@@ -132,15 +131,11 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 		return httpReply{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	select {
-	case r := <-c.replies:
-		return r, nil
-	case <-c.done:
-		select {
-		case r := <-c.replies:
-			return r, nil
-		default:
+	case r, ok := <-c.replies:
+		if !ok {
 			return httpReply{}, c.err
 		}
+		return r, nil
 	case <-ctx.Done():
 		return httpReply{}, ctx.Err()
 	}

@@ -11,7 +11,7 @@ import (
 	"sidetone/internal/rpcclient/policy"
 )
 
-// options are those of the product's defaults, but for the machine and what is set.
+// options returns the product's defaults with the settings of the scenario.
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
 	o.ClientID, o.Ports, o.Jitter = clientID, searched, c.chance
@@ -27,7 +27,7 @@ func (c *clients) options() rpcclient.Options {
 	return o
 }
 
-// publish is the Engine's door to what reports. Without clients it leads nowhere.
+// publish reports a list of the Engine to the clients, if there are any.
 func (c *clients) publish(s devices.Snapshot) {
 	if len(c.all) == 0 {
 		return
@@ -41,7 +41,7 @@ func (c *clients) publish(s devices.Snapshot) {
 	}
 }
 
-// startAgent begins to report, as a new process of the agent.
+// startAgent starts reporting, as a new process of the agent.
 func (c *clients) startAgent() {
 	if c.reporting != nil || len(c.all) == 0 {
 		return
@@ -49,7 +49,7 @@ func (c *clients) startAgent() {
 	c.mu.Lock()
 	c.leaving, c.reloaded = false, false
 	for _, k := range c.all {
-		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was one before
+		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was an agent before
 			k.spentAt = time.Now()
 		}
 	}
@@ -82,7 +82,7 @@ func (c *clients) leave() (goOn func()) {
 		return nil
 	}
 	for _, k := range c.all {
-		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its line
+		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its queue
 			k.disturbed()
 		}
 	}
@@ -106,7 +106,7 @@ func (c *clients) setReplacing(is bool) {
 	c.replacing = is
 }
 
-// restart begins to report as a new process of the agent, which has no list yet.
+// restart starts reporting as a new process of the agent that has no list yet.
 func (c *clients) restart() {
 	c.mu.Lock()
 	c.history, c.last = nil, nil
@@ -130,7 +130,7 @@ func (c *clients) configure(set reporting) {
 	}
 }
 
-// stopAgent ends the agent in order, and looks at what the clients are left with.
+// stopAgent ends the agent in order, and checks what it leaves in the clients.
 func (c *clients) stopAgent() {
 	if c.reporting == nil {
 		return
