@@ -35,11 +35,11 @@ type Client struct {
 	nextResend     time.Time     // zero: never
 	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
 	unlisted       unlisted
-	looked         bool // at least one scan was completed
+	scanned        bool // at least one scan was completed
 
-	unwatched   atomic.Bool                      // new clients are found by searching only
-	unwatchedBy atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
-	cleared     atomic.Bool                      // LeaveNothing was called
+	unwatched    atomic.Bool                      // new clients are found by searching only
+	unwatchedBy  atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
+	leaveNothing atomic.Bool                      // LeaveNothing was called
 
 	mu           sync.Mutex
 	newOptions   *Options // not put into force by Run yet
@@ -176,7 +176,7 @@ func (c *Client) Run(ctx context.Context) {
 		tick := c.searchIsDue()
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
-		c.looked = c.looked || ctx.Err() == nil
+		c.scanned = c.scanned || ctx.Err() == nil
 		c.restoreKnown()
 		c.updateRelations()
 		c.prune()
@@ -371,12 +371,12 @@ func (c *Client) inSession(p *peer) bool { return read(c, func() bool { return p
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
-	if !c.looked || len(c.KnownClients()) > 0 { // they may still have a list of the agent before this one
+	if !c.scanned || len(c.KnownClients()) > 0 { // they may still have a list of the agent before this one
 		clear(c.unreachable) // the last scan may have been interrupted
 		c.reconcile(c.scan(ctx))
 		c.restoreKnown()
 	}
-	if !c.looked {
+	if !c.scanned {
 		c.updateRelations()
 		c.startAttempts(ctx, false)
 	}

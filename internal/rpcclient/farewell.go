@@ -9,11 +9,11 @@ import (
 )
 
 // LeaveNothing makes the farewell an empty list, whatever Options.OnExit is or becomes.
-func (c *Client) LeaveNothing() { c.cleared.Store(true) }
+func (c *Client) LeaveNothing() { c.leaveNothing.Store(true) }
 
 // onExit returns what the farewell leaves in a client.
 func (c *Client) onExit() ExitPolicy {
-	if c.cleared.Load() {
+	if c.leaveNothing.Load() {
 		return ExitClear
 	}
 	return c.opts().OnExit
@@ -24,7 +24,7 @@ func (c *Client) onExit() ExitPolicy {
 // was killed may have left p a list.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
 	_ = c.waitFor(ctx, p.attempt.done, func() bool {
-		wanted := p.mayHold != nil || !p.met
+		wanted := p.mayHold != nil || !p.hadSession
 		return !wanted || !p.running || p.waiting || p.inSession || !p.status.NextTry.IsZero()
 	})
 }

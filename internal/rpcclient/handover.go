@@ -71,7 +71,7 @@ func (c *Client) HandoverDelay() (wait time.Duration, slow *Session) {
 			wait = max(wait, retryFirst)
 		case p.probing && !p.probeIsSlow && !p.inSession, p.inSession && tr == HTTP && p.status.State == Connecting:
 			wait = max(wait, retryFirst) // giving up would cost a token as well
-		case p.inSession && p.countsLinks && tr != HTTP:
+		case p.inSession && p.linkMayCost && tr != HTTP:
 			wait = max(wait, p.bucket.linkDelay(time.Now()), c.sharedDelay(p, time.Now()))
 		}
 	}

@@ -24,9 +24,8 @@ type httpLink struct {
 	target target
 	counts bool                        // each request costs a token
 	prove  func(context.Context) error // makes the server prove itself again; nil while nothing secret is sent
-	gone   chan struct{}               // closed once the client cannot be reached any more
 
-	lifetime    context.Context // ends with close, and when the client has gone
+	lifetime    context.Context // ends with close, and when the client cannot be reached any more
 	endLifetime context.CancelFunc
 	wg          sync.WaitGroup
 
@@ -37,7 +36,7 @@ type httpLink struct {
 
 // openHTTP connects. The caller has made sure that the server is a client, or sends nothing secret.
 func openHTTP(ctx context.Context, t target, prove func(context.Context) error, counts bool) (*httpLink, error) {
-	l := &httpLink{target: t, counts: counts, prove: prove, gone: make(chan struct{}), redial: t.backoff(retryFirst, redialInterval)}
+	l := &httpLink{target: t, counts: counts, prove: prove, redial: t.backoff(retryFirst, redialInterval)}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.endLifetime()
@@ -168,14 +167,14 @@ func (l *httpLink) await(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-l.gone:
+	case <-l.lost():
 		return l.cause()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (l *httpLink) lost() <-chan struct{} { return l.gone }
+func (l *httpLink) lost() <-chan struct{} { return l.lifetime.Done() }
 
 func (l *httpLink) cause() error { return errLost }
 

@@ -18,9 +18,9 @@ import (
 type httpConn struct {
 	net.Conn
 	opened        time.Time
-	proven        bool        // the server has proved to be a client
-	awaitingReply atomic.Bool // a request was not replied to yet
-	served        bool        // there was a reply; owned by the reader until replies is closed
+	proven        bool           // the server has proved to be a client
+	awaitingReply atomic.Bool    // a request was not replied to yet
+	served        bool           // there was a reply; owned by the reader until replies is closed
 	replies       chan httpReply // closed at the end
 	err           error          // why it ended, set before replies is closed
 }
@@ -101,7 +101,6 @@ func (l *httpLink) replaceConn(c *httpConn) {
 		_, _ = l.useConn(conn, c.proven && pause == 0)
 	case l.lifetime.Err() == nil:
 		l.endLifetime() // this link is over: the next listener has to be found anew
-		close(l.gone)
 	}
 }
 

@@ -43,7 +43,7 @@ type peer struct {
 	askOnceMore    bool                // reconnect and ask again if it does not answer
 	nextLink       *pendingLink        // for the next session
 	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
-	met            bool                // there was a session with it
+	hadSession     bool                // there was a session with it
 	admitted       bool                // it may be talked to
 	proof          *Proof              // of its port; nil: the free one, or none
 	inheritedProof *Proof              // given to another agent; nil: none, or it was used
@@ -64,7 +64,7 @@ type progress struct {
 	probeIsSlow    bool // proving the port takes long, and delays other clients no more
 	greeted        bool // READY came over the socket; now attempts with ports that may be its own have to end
 	inSession      bool // it has a working link
-	countsLinks    bool // that link may have cost it a token
+	linkMayCost    bool // that link may have cost it a token
 	commandUnknown bool // the client says that it does not know the command
 }
 

@@ -310,8 +310,8 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	}
 	var why string
 	c.locked(func() {
-		p.met = true
-		s.mayHold, p.inSession, p.countsLinks, why = p.mayHold, true, conn.counts, c.refusals(p)
+		p.hadSession = true
+		s.mayHold, p.inSession, p.linkMayCost, why = p.mayHold, true, conn.counts, c.refusals(p)
 		c.notifyAll()
 	})
 	if o.paced {

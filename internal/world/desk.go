@@ -43,16 +43,16 @@ type desk struct {
 	waiting       []func()  // what the agent is told when it wakes
 
 	engine      *agentEngine   // of the agent that reports
-	hearing     []*agentEngine // that, and the one of an agent that is taking over
+	engines     []*agentEngine // that, and the one of an agent that is taking over
 	stop        func()
 	rules       *hid.Rules
 	wake        signal.Signal
 	paused      bool
 	pausedUntil time.Time // zero: until it is resumed
 
-	handed sync.Mutex // guards what the goroutines of Engines write
-	asked  []request
-	list   devices.Snapshot
+	engineMu sync.Mutex // guards what the goroutines of Engines write
+	requests []request
+	list     devices.Snapshot
 }
 
 // agentEngine is the Engine of one agent.
@@ -81,7 +81,7 @@ func newDesk(s scenario, withStory bool) *desk {
 		m := &s.Models[u.Model]
 		h := &headset{
 			unit: u, model: m, index: i, on: !u.Off || m.Bus != dongle, near: !u.Away || m.Bus != dongle, pressed: u.Muted, boomUp: u.BoomUp,
-			heardAt: make(map[int]time.Time), stuck: make(map[int]bool),
+			reportedAt: make(map[int]time.Time), stuck: make(map[int]bool),
 		}
 		if u.Port != 0 {
 			h.plugged, h.port, h.presence, h.sound, h.paired = true, u.Port, 1, !u.NoAudio, true
@@ -192,10 +192,10 @@ func (d *desk) rest(span time.Duration) {
 // settle waits until all goroutines are blocked, and handles what the agent has asked for.
 func (d *desk) settle() {
 	synctest.Wait()
-	d.handed.Lock()
-	asked := d.asked
-	d.asked = nil
-	d.handed.Unlock()
+	d.engineMu.Lock()
+	asked := d.requests
+	d.requests = nil
+	d.engineMu.Unlock()
 	for _, r := range asked {
 		d.request(r)
 	}
@@ -215,7 +215,7 @@ func (d *desk) boot() {
 	set := d.settings(d.version)
 	d.rules = set.HIDRules()
 	d.engine = d.newEngine(set, d.remainingPause())
-	d.hearing = []*agentEngine{d.engine}
+	d.engines = []*agentEngine{d.engine}
 	d.clients.restart()
 	d.stop = func() {
 		d.clients.stopAgent()
@@ -245,7 +245,7 @@ func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine 
 
 // tell calls f for all Engines that run.
 func (d *desk) tell(f func(*agentEngine)) {
-	for _, e := range d.hearing {
+	for _, e := range d.engines {
 		f(e)
 	}
 }
@@ -285,8 +285,8 @@ func (d *desk) settings(version int) engine.Settings {
 }
 
 func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
-	d.handed.Lock()
-	defer d.handed.Unlock()
+	d.engineMu.Lock()
+	defer d.engineMu.Unlock()
 	by.list = s
 	if by != d.engine {
 		return
@@ -298,16 +298,16 @@ func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
 
 func (d *desk) ask(r request) {
 	d.note(ofDesk, "request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
-	d.handed.Lock()
-	d.asked = append(d.asked, r)
-	d.handed.Unlock()
+	d.engineMu.Lock()
+	d.requests = append(d.requests, r)
+	d.engineMu.Unlock()
 	d.wake.Notify()
 }
 
 // published returns the list that the agent reports.
 func (d *desk) published() devices.Snapshot {
-	d.handed.Lock()
-	defer d.handed.Unlock()
+	d.engineMu.Lock()
+	defer d.engineMu.Unlock()
 	return d.list
 }
 

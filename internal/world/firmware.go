@@ -128,9 +128,9 @@ func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
 	}
 	d.sendOn(h, iface, data, func() {
 		if shows {
-			h.heardAt[channel] = time.Now()
+			h.reportedAt[channel] = time.Now()
 		} else if h.Channels[channel].Form == formLevel {
-			delete(h.heardAt, channel)
+			delete(h.reportedAt, channel)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 func (g *generator) unit(models []model, i int) unit {
 	u := unit{Model: g.IntN(len(models)), Serial: pick(g, "0001", "0001", fmt.Sprint("A", i), "")}
 	m := models[u.Model]
-	if m.Unsighted || m.Split {
+	if m.NoContainer || m.Split {
 		u.Serial = fmt.Sprint("A", i) // nothing else distinguishes units
 	}
 	if !g.one(4) {

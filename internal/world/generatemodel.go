@@ -18,7 +18,7 @@ func (g *generator) model() model {
 	if m.Bus == usb && g.one(6) {
 		m.Split = true
 	} else if m.Bus == usb && g.one(6) {
-		m.Unsighted = true
+		m.NoContainer = true
 	}
 	m.Filtered = g.one(6)
 	m.OSMute, m.Flagged = pick(g, osNone, osSoft, osSoft), g.one(2)

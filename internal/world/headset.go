@@ -25,7 +25,7 @@ type headset struct {
 	paired     bool // a dongle has met the headset since it was plugged in
 	id         string
 	nodes      []*node
-	heardAt    map[int]time.Time // when the agent was last told a state, by channel
+	reportedAt map[int]time.Time // when the agent was last told a state, by channel
 	wrongSince time.Time         // since when it is wrongly reported as muted
 	left       time.Time         // when it last went out of reach
 	stuck      map[int]bool      // the last report of a channel was Busy
@@ -142,7 +142,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.Model), Bus: h.bus(), VID: vid, PID: pid(h.Model),
 		Serial: h.serial(), Container: h.container(2),
 	}
-	if h.Unsighted {
+	if h.NoContainer {
 		mic.Container = ""
 	}
 	speaker := mic

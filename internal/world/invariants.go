@@ -141,7 +141,7 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 		}
 		// As an anchor it may be overtaken by presses on another interface.
 		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
-			if at, told := h.heardAt[i]; told && at.After(h.validSince) {
+			if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
 				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 			}
 		}

@@ -115,7 +115,7 @@ func (s *scenario) simplifications() []func() {
 	}
 	for i := range s.Units {
 		u := &s.Units[i]
-		if m := s.Models[u.Model]; !m.Split && !m.Unsighted {
+		if m := s.Models[u.Model]; !m.Split && !m.NoContainer {
 			all = append(all, func() { u.Serial = "" })
 		}
 		if u.Port == 0 {

@@ -24,7 +24,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 		return
 	}
 	old, next := d.engine, d.newEngine(d.settings(d.version), nil)
-	d.hearing = append(d.hearing, next)
+	d.engines = append(d.engines, next)
 	d.attachTo(next)
 	d.listHID()
 	d.readSound()
@@ -48,7 +48,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	}
 	if goOn == nil {
 		d.note(ofDesk, "it is not replaced")
-		d.hearing = []*agentEngine{old}
+		d.engines = []*agentEngine{old}
 		next.stop(nil)
 		return
 	}
@@ -73,10 +73,10 @@ func (d *desk) handOver(old, next *agentEngine) {
 		d.violate("handed over", "%v", err)
 	}
 	next.ApplyHandover(inputs, 0)
-	d.handed.Lock()
-	d.engine, d.hearing, d.list = next, []*agentEngine{next}, next.list
+	d.engineMu.Lock()
+	d.engine, d.engines, d.list = next, []*agentEngine{next}, next.list
 	list := d.list
-	d.handed.Unlock()
+	d.engineMu.Unlock()
 	d.note(ofDesk, "replaced: %s, list %s", text, asJSON{list.Wire()})
 	d.clients.publish(list)
 }
