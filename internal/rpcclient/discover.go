@@ -74,15 +74,6 @@ type unreachableSocket struct {
 // somebody listens on it. Other errors are retried forever, because they may end at any time.
 const refusedTries = 5
 
-func (u *unreachableSocket) failed(err error, now time.Time) {
-	wait := 50 * time.Millisecond << (2 * min(u.tries, refusedTries)) // 50 ms to 51 s
-	u.tries++
-	u.err, u.nextTry = err, now.Add(wait)
-	if u.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && u.id != "" {
-		u.nextTry = time.Time{}
-	}
-}
-
 // scan asks the system for sockets and listeners, removes from the known clients those that are gone, and
 // returns the new ones.
 func (c *Client) scan(ctx context.Context) (sockets []foundSocket, ports []local.Listener) {
@@ -174,10 +165,17 @@ func (c *Client) hasNewOwner(ctx context.Context, p *peer) bool {
 }
 
 func (c *Client) markUnreachable(s local.Socket, err error) {
-	if c.unreachable[s.Path] == nil {
-		c.unreachable[s.Path] = &unreachableSocket{id: s.ID}
+	u := c.unreachable[s.Path]
+	if u == nil {
+		u = &unreachableSocket{id: s.ID}
+		c.unreachable[s.Path] = u
 	}
-	c.unreachable[s.Path].failed(err, time.Now())
+	wait := 50 * time.Millisecond << (2 * min(u.tries, refusedTries)) // 50 ms to 51 s
+	u.tries++
+	u.err, u.nextTry = err, time.Now().Add(wait)
+	if u.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && u.id != "" {
+		u.nextTry = time.Time{}
+	}
 }
 
 func (c *Client) scanPorts(ctx context.Context) []local.Listener {

@@ -15,7 +15,6 @@ type sessionObserver struct {
 	*Client
 	p        *peer
 	to       Address
-	start    time.Time
 	paced    bool              // each list costs a token of the client
 	accepted *devices.Snapshot // the list that the client has accepted last
 	ignored  bool              // the client does not know the command, so it needs no farewell
@@ -45,11 +44,6 @@ func (o *sessionObserver) delivered(d Delivery) {
 		o.supersede(o.p, &d.Snapshot)
 	})
 	o.opts().OnDelivery(d)
-	// Only a session that lasts shows that the client is well: one that ends after each list
-	// must not be reopened at full speed.
-	if time.Since(o.start) > o.opts().RetryMax {
-		o.p.retryBackoff.reset()
-	}
 	o.p.refusalBackoff.reset()
 }
 

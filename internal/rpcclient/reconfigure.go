@@ -68,7 +68,7 @@ func (r *attempt) reconsider() {
 
 // sameLocal reports whether both look at the same folders. Values that cannot be compared count as different.
 func sameLocal(a, b Local) bool {
-	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+	return reflect.TypeOf(a).Comparable() && a == b
 }
 
 // restart ends the session with p for a change of the client id. The new one has tokens of its own.

@@ -46,9 +46,9 @@ func (c *Client) updateStatus() {
 	}
 	c.status.Notes, c.status.NextTry = notes, nextSearch
 	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool {
-		return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
+		return p.running || slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
 	})
-	if alone && c.loggedReason != c.status.Error && !slices.ContainsFunc(c.peers, func(p *peer) bool { return p.running }) {
+	if alone && c.loggedReason != c.status.Error {
 		c.loggedReason = c.status.Error
 		c.opts().Log.Info("no client to report to", "reason", err, remedy(err))
 	}

@@ -185,7 +185,7 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		}()
 	}
 	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
-	defer cancel(nil)
+	defer cancel()
 	if tr == IPC {
 		return openIPC(ctx, conn, c.opts().ClientID)
 	}
@@ -254,9 +254,7 @@ func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error 
 // greetingTimeout bounds the wait for READY. A client whose tokens are spent, perhaps by an agent that
 // ran before this one, queues us instead of refusing (rule R67), and a frozen one will go on. So the
 // wait is short only if another transport is left and Discord's own client does not hold the port.
-func (c *Client) greetingTimeout(
-	ctx context.Context, p *peer, at location, tr Transport, counts bool,
-) (context.Context, context.CancelCauseFunc) {
+func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr Transport, counts bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	another, longest := c.hasAnotherTransport(p, at, tr), c.opts().HTTPTimeout
 	if c.lastTransport(p) == tr {
@@ -269,10 +267,10 @@ func (c *Client) greetingTimeout(
 			cancel(errNoAnswer)
 		}
 	})
-	return ctx, func(err error) {
+	return ctx, func() {
 		limit.Stop()
 		check.Stop()
-		cancel(err)
+		cancel(nil)
 	}
 }
 
@@ -303,7 +301,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	p.hasGreeted = true
 	c.logOnce(p, "connected", "to", to)
 	c.opts().OnEvent(event, conn.over)
-	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
+	o := &sessionObserver{Client: c, p: p, to: to, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
 		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
@@ -326,7 +324,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 			p.lastTransport = conn.over
 		}
 	})
-	if time.Since(start) > c.opts().RetryMax {
+	if time.Since(start) > c.opts().RetryMax { // a session that ends at once must not be reopened at full speed
 		p.retryBackoff.reset()
 	}
 	if cause := context.Cause(ctx); !o.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {
