@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Conn is one end of a connection. Writes fill the bounded buffer of the other end.
+// Conn is one end of a connection. What is written to it fills the bounded buffer of the other end.
 type Conn struct {
 	owner         *Process
 	peer          *Conn
@@ -69,7 +69,7 @@ func (c *Conn) freeze(on bool) {
 	c.wake()
 }
 
-// Read returns the data that has arrived before it reports an end or a reset that came after.
+// Read returns all data that has arrived before it reports the end of the stream or a reset.
 func (c *Conn) Read(p []byte) (int, error) {
 	defer c.lock()()
 	for first := true; ; first = false {

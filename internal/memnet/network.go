@@ -18,9 +18,9 @@ import (
 type Options struct {
 	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
 	Backlog int // connections that wait to be accepted; 0: 128
-	// Delay returns how long the nth event of a series takes: the writes of one direction of a
-	// connection, a connect, the notification of socket files. nil: no time. If it gives each event
-	// a distinct instant, and depends only on a seed, virtual time and never the scheduler orders events.
+	// Delay returns how long the nth event of a series takes. Series are the writes in one direction of a
+	// connection, connects, and notifications of socket files. nil: no time. If it depends only on a seed and
+	// gives each event a distinct instant, virtual time orders all events, and never the scheduler.
 	Delay func(series string, nth int) time.Duration
 }
 
@@ -116,8 +116,8 @@ func (n *Network) delay(series string, nth int) time.Duration {
 	return n.opts.Delay(series, nth)
 }
 
-// instant names a series by kind and time, so that an additional event does not change later delays, and
-// the order of simultaneous events does not matter.
+// instant names a series by kind and time. So an additional event does not change later delays, and the order
+// of simultaneous events does not matter.
 func (n *Network) instant(what string) string {
 	return fmt.Sprintf("%s at %v", what, time.Since(n.started))
 }
