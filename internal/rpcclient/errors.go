@@ -154,8 +154,7 @@ func isPermanent(err error) bool {
 
 // leavesOtherTransports reports whether another transport of the client is worth a try after err.
 func leavesOtherTransports(err error) bool {
-	var refusal *refusalError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*refusalError](err); ok {
 		return refusal.Phase == phaseConnect && refusal.Code == codeRateLimited
 	}
 	return !errors.Is(err, errLost) && !errors.Is(err, errUnsupported) && !errors.Is(err, errReconnect) && !errors.Is(err, errOwnerChanged)

@@ -63,14 +63,13 @@ func (c *Client) HandoverDelay() (wait time.Duration, slow *Session) {
 	}
 	for _, p := range c.peers {
 		if p.status.State == Slow {
-			status := p.status
-			slow = &status
+			slow = new(p.status)
 		}
 		switch tr := p.status.Transport; {
-		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting:
+		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting,
+			p.probing && !p.probeIsSlow && !p.inSession, // giving up would cost a token as well, and in the next case
+			p.inSession && tr == HTTP && p.status.State == Connecting:
 			wait = max(wait, retryFirst)
-		case p.probing && !p.probeIsSlow && !p.inSession, p.inSession && tr == HTTP && p.status.State == Connecting:
-			wait = max(wait, retryFirst) // giving up would cost a token as well
 		case p.inSession && p.linkMayCost && tr != HTTP:
 			wait = max(wait, p.bucket.linkDelay(time.Now()), c.sharedDelay(p, time.Now()))
 		}
@@ -150,8 +149,7 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 	case known:
 		l.GivenUp = refusal
 	case p.attempt == nil && p.nextTry.After(time.Now()) && slices.Contains([]State{Connecting, Refused}, p.status.State):
-		status := p.status
-		l.Status = &status
+		l.Status = new(p.status)
 	}
 	return l
 }

@@ -93,8 +93,7 @@ func readMessage(conn *websocket.Conn) (message, error) {
 		b, err = io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	}
 	if err != nil {
-		var closed *websocket.CloseError
-		if errors.As(err, &closed) && refuses(closed.Code) {
+		if closed, ok := errors.AsType[*websocket.CloseError](err); ok && refuses(closed.Code) {
 			return message{}, &refusalError{Phase: phaseConnect, Code: closed.Code, Message: closed.Text}
 		}
 		return message{}, fmt.Errorf("%w: %w", errLost, err)

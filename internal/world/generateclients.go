@@ -142,8 +142,7 @@ func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep)
 		if g.one(2) {
 			set.Without = pick(g, "", rpcclient.WebSocket, rpcclient.HTTP)
 		}
-		next := *set
-		s.Reporting = &next
+		s.Reporting = new(*set)
 		if n > 0 {
 			s.After = g.IntN(2000)
 		}
