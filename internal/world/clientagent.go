@@ -36,14 +36,14 @@ func (c *clients) publish(s devices.Snapshot) {
 	c.history = append(c.history, canonical(received(text(s.Wire()))))
 	c.last, c.published = &s, time.Now()
 	c.mu.Unlock()
-	if c.reporting != nil {
-		c.reporting.Publish(s)
+	if c.reporter != nil {
+		c.reporter.Publish(s)
 	}
 }
 
 // startAgent starts reporting, as a new process of the agent.
 func (c *clients) startAgent() {
-	if c.reporting != nil || len(c.all) == 0 {
+	if c.reporter != nil || len(c.all) == 0 {
 		return
 	}
 	c.mu.Lock()
@@ -62,23 +62,23 @@ func (c *clients) startAgent() {
 
 // report starts a client with what another agent knows of the programs, and publishes the last list.
 func (c *clients) report(known []rpcclient.KnownClient) {
-	c.reporting = rpcclient.New(c.options())
-	c.reporting.Restore(known)
-	c.endAgent = inBackground(c.reporting.Run)
+	c.reporter = rpcclient.New(c.options())
+	c.reporter.Restore(known)
+	c.endAgent = inBackground(c.reporter.Run)
 	c.mu.Lock()
 	last := c.last
 	c.mu.Unlock()
 	if last != nil {
-		c.reporting.Publish(*last)
+		c.reporter.Publish(*last)
 	}
 }
 
 // leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait.
 func (c *clients) leave() (goOn func()) {
-	if c.reporting == nil {
+	if c.reporter == nil {
 		return func() {}
 	}
-	if wait, slow := c.reporting.HandoverDelay(); wait > 0 || slow != nil {
+	if wait, slow := c.reporter.HandoverDelay(); wait > 0 || slow != nil {
 		return nil
 	}
 	for _, k := range c.all {
@@ -89,11 +89,11 @@ func (c *clients) leave() (goOn func()) {
 	c.setReplacing(true)
 	c.endAgent(rpcclient.ErrHandover)
 	var known []rpcclient.KnownClient
-	text, err := json.Marshal(c.reporting.KnownClients())
+	text, err := json.Marshal(c.reporter.KnownClients())
 	if err = errors.Join(err, json.Unmarshal(text, &known)); err != nil {
 		c.violate("handed over", "%v", err)
 	}
-	c.reporting = nil
+	c.reporter = nil
 	return func() {
 		c.setReplacing(false)
 		c.report(known)
@@ -114,7 +114,7 @@ func (c *clients) restart() {
 	c.startAgent()
 }
 
-func (c *clients) configure(set reporting) {
+func (c *clients) configure(set clientSettings) {
 	set.Visibility = c.set.Visibility
 	if set.First != c.set.First {
 		for _, k := range c.all {
@@ -125,14 +125,14 @@ func (c *clients) configure(set reporting) {
 	c.mu.Lock()
 	c.reloaded = true
 	c.mu.Unlock()
-	if c.reporting != nil {
-		c.reporting.Reconfigure(c.options())
+	if c.reporter != nil {
+		c.reporter.Reconfigure(c.options())
 	}
 }
 
 // stopAgent ends the agent in order, and checks what it leaves in the clients.
 func (c *clients) stopAgent() {
-	if c.reporting == nil {
+	if c.reporter == nil {
 		return
 	}
 	type left struct {
@@ -154,7 +154,7 @@ func (c *clients) stopAgent() {
 	}
 	c.mu.Unlock()
 	c.endAgent(nil)
-	c.reporting = nil
+	c.reporter = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range reached {

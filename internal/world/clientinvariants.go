@@ -23,7 +23,7 @@ func (k *client) undisturbedFor(d time.Duration) bool {
 func (c *clients) checkPrompt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
+	if c.reporter == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
 		return
 	}
 	for _, k := range c.all {
@@ -59,7 +59,7 @@ func (k *client) knowsCommand() bool {
 func (c *clients) checkRest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < maxRecovery {
+	if c.reporter == nil || len(c.history) == 0 || time.Since(c.published) < maxRecovery {
 		return
 	}
 	for _, k := range c.all {
@@ -73,7 +73,7 @@ func (c *clients) checkRest() {
 // said returns what the agent's status says of a client, and of clients whose process it does not know.
 func (c *clients) said(k *client) string {
 	text := ""
-	for _, s := range c.reporting.Status().Sessions {
+	for _, s := range c.reporter.Status().Sessions {
 		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 {
 			text += fmt.Sprintf("[%s %s] ", s.State, s.Address)
 		}

@@ -32,15 +32,15 @@ var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472,
 // them. The goroutine of the desk owns all but the story and what mu guards.
 type clients struct {
 	*story
-	seed      uint64
-	net       *memnet.Network
-	agent     *memnet.Process
-	view      *view
-	all       []*client
-	pid       int
-	set       reporting
-	reporting *rpcclient.Client // nil while the agent does not run
-	endAgent  func(cause error) // nil: in order
+	seed     uint64
+	net      *memnet.Network
+	agent    *memnet.Process
+	view     *view
+	all      []*client
+	pid      int
+	set      clientSettings
+	reporter *rpcclient.Client // nil while the agent does not run
+	endAgent func(cause error) // nil: in order
 
 	mu        sync.Mutex
 	history   []string          // lists that were published, as the client has them; guarded by mu
@@ -104,8 +104,8 @@ func (c *clients) do(s scenarioStep) {
 	case doConfigure:
 		c.configure(*s.Reporting)
 	case doResend:
-		if c.reporting != nil {
-			c.reporting.Resend()
+		if c.reporter != nil {
+			c.reporter.Resend()
 		}
 	case doStopAgent:
 		c.stopAgent()

@@ -32,8 +32,8 @@ const (
 	seesNothing visibility = "unwatched" // no ports, and new sockets are not announced
 )
 
-// reporting is the agent's settings for clients.
-type reporting struct {
+// clientSettings is the agent's settings for clients.
+type clientSettings struct {
 	Visibility visibility           `json:"visibility,omitempty"`
 	OnExit     rpcclient.ExitPolicy `json:"on_exit,omitempty"`
 	Timing     int                  `json:"timing,omitempty"` // added to AnswerTimeout, in ms: any two settings differ

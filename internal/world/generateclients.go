@@ -19,8 +19,8 @@ func generateClients(seed uint64) scenario {
 	return plain(s)
 }
 
-func drawReporting(g *generator) reporting {
-	return reporting{
+func drawReporting(g *generator) clientSettings {
+	return clientSettings{
 		Visibility: pick(g, seesAll, seesAll, seesAll, seesUsers, seesSockets, seesNothing),
 		OnExit:     pick(g, "", rpcclient.ExitClear, rpcclient.ExitUnmute, rpcclient.ExitLeave),
 		First:      g.one(12),
@@ -87,7 +87,7 @@ var faults = []string{
 }
 
 // drawClientSteps draws what happens to the clients and the agent.
-func drawClientSteps(g *generator, clients, steps int, set reporting) []scenarioStep {
+func drawClientSteps(g *generator, clients, steps int, set clientSettings) []scenarioStep {
 	var list []scenarioStep
 	for range steps {
 		s := scenarioStep{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
@@ -133,7 +133,7 @@ func (g *generator) fault(s scenarioStep) []scenarioStep {
 }
 
 // reload changes the settings, often several times, and publishes a list soon after.
-func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep) {
+func (g *generator) reload(s scenarioStep, set *clientSettings) (list []scenarioStep) {
 	for n := range pick(g, 1, 1, 2, 3) {
 		set.Timing++
 		if g.one(3) {

@@ -16,9 +16,9 @@ type scenario struct {
 	Units  []unit        `json:"units,omitempty"`
 	Suites []vendorSuite `json:"suites,omitempty"`
 
-	Clients   []clientSpec `json:"clients,omitempty"`
-	Reporting reporting    `json:"reporting,omitzero" reduce:"empty"`
-	Long      bool         `json:"long,omitempty" reduce:"empty"` // without models: lists are longer than a client's buffers
+	Clients   []clientSpec   `json:"clients,omitempty"`
+	Reporting clientSettings `json:"reporting,omitzero" reduce:"empty"`
+	Long      bool           `json:"long,omitempty" reduce:"empty"` // without models: lists are longer than a client's buffers
 
 	Steps []scenarioStep `json:"steps"`
 }
@@ -179,9 +179,9 @@ type scenarioStep struct {
 	MS     int            `json:"ms,omitempty"`
 	During []scenarioStep `json:"during,omitempty" reduce:"empty"`
 
-	Client    int        `json:"client,omitempty"`
-	Fault     string     `json:"fault,omitempty"`
-	Reporting *reporting `json:"reporting,omitempty"` // Configure: the new settings
+	Client    int             `json:"client,omitempty"`
+	Fault     string          `json:"fault,omitempty"`
+	Reporting *clientSettings `json:"reporting,omitempty"` // Configure: the new settings
 }
 
 // String returns the scenario for people: one line for each part.
@@ -191,7 +191,7 @@ func (s scenario) String() string {
 	list(&b, "headset", s.Units)
 	list(&b, "suite", s.Suites)
 	list(&b, "client", s.Clients)
-	list(&b, "reporting", []reporting{s.Reporting})
+	list(&b, "reporting", []clientSettings{s.Reporting})
 	list(&b, "step", s.Steps)
 	return b.String()
 }
