@@ -170,7 +170,7 @@ func (a *App) awaitRoom(ctx context.Context) error {
 	defer limit.Stop()
 	for {
 		changed := a.report.Changed()
-		wait, slow := a.report.UntilHandover()
+		wait, slow := a.report.HandoverDelay()
 		if wait <= 0 && slow == nil {
 			return nil
 		}

@@ -137,7 +137,7 @@ func (a *App) goOnWith(known control.Handover) error {
 	}
 	a.pauseKept = true // that one may have kept one since this one has looked
 	a.engine.ApplyHandover(inputs, max(0, age))
-	a.report.Recall(clients)
+	a.report.Restore(clients)
 	if known.LogLevel != "" && a.current().Policy(logLevel) == "" {
 		return a.SetLogLevel(known.LogLevel)
 	}

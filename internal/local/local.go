@@ -8,13 +8,13 @@ type Process struct {
 	UID  string `json:"uid,omitempty"`  // the user (Linux, macOS: decimal uid; Windows: SID); "": unknown
 	Name string `json:"name,omitempty"` // short name that the program chose for itself, for display only; "": unknown
 
-	// Denied: the system does not let this user see whose it is. On Windows a process that runs as administrator is so, or another user's.
+	// Denied means that the system does not let this user see the owner, as on Windows if that runs as administrator or as another user.
 	Denied bool `json:"denied,omitempty"`
-	// OtherSession: it runs in another log-in session than this process, of this user or another one.
+	// OtherSession means that it runs in another log-in session than this process, of this user or another one.
 	OtherSession bool `json:"other_session,omitempty"`
 }
 
-// Lineage relates a process to others: several processes may be one client.
+// Lineage relates a process to others, because one client may have several processes.
 type Lineage struct {
 	Exe     string // path of the executable; "": unknown
 	Parents []int  // parent, grandparent and so on, as far as they are visible; nil: unknown
@@ -23,12 +23,12 @@ type Lineage struct {
 // Socket is a file (Windows: a named pipe) on which a client may listen.
 type Socket struct {
 	Path string `json:"path"`
-	ID   string `json:"id,omitempty"` // changes when it is removed and created again (Linux, macOS: dev:inode:ctime in ns); "": unknown
+	ID   string `json:"id,omitempty"` // differs when the socket was created anew (Linux, macOS: dev:inode:ctime in ns); "": unknown
 }
 
 // Listener is a TCP port on which a process accepts connections to 127.0.0.1.
 type Listener struct {
 	Port    int    `json:"port"`
-	ID      uint64 `json:"id,omitempty"` // changes when the owner opens the port again (Linux: the socket's inode); 0: unknown
+	ID      uint64 `json:"id,omitempty"` // differs when the port was opened anew (Linux: the socket's inode); 0: unknown
 	Process        // the owner
 }

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Conn is one end of a connection. Writes fill the bounded buffer of the other end.
+// Conn is one end of a connection. What is written to it fills the bounded buffer of the other end.
 type Conn struct {
 	owner         *Process
 	peer          *Conn
 	local, remote net.Addr
-	series        string // of the delays of its packets
+	series        string // names its packets for Options.Delay
 
 	// Guarded by the network's lock.
 	readable, writable          *sync.Cond
@@ -26,11 +26,11 @@ type Conn struct {
 	broken                      bool     // it was reset
 	finished                    bool     // this end sends no more
 	closed                      bool
-	abort                       bool // closing resets
+	abort                       bool // closing resets the connection
 	frozen                      bool
 	sent                        int  // packets
-	writing                     bool // a Write is under way
-	readDeadline, writeDeadline deadline
+	writing                     bool // a Write is in progress
+	readDeadline, writeDeadline time.Time
 }
 
 // A packet travels from one end to the other: bytes, the end of the stream, or a reset.
@@ -48,11 +48,7 @@ func newConn(owner *Process, local, remote net.Addr, series string) *Conn {
 	return c
 }
 
-// lock locks the network, and returns the function that unlocks it.
-func (c *Conn) lock() func() {
-	c.owner.net.mu.Lock()
-	return c.owner.net.mu.Unlock
-}
+func (c *Conn) lock() func() { return c.owner.net.lock() }
 
 func (c *Conn) wake() {
 	c.readable.Broadcast()
@@ -73,7 +69,7 @@ func (c *Conn) freeze(on bool) {
 	c.wake()
 }
 
-// Read returns the data that has arrived before it reports an end or a reset that came after.
+// Read returns all data that has arrived before it reports the end of the stream or a reset.
 func (c *Conn) Read(p []byte) (int, error) {
 	defer c.lock()()
 	for first := true; ; first = false {
@@ -81,7 +77,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case c.closed:
 			return 0, c.fail("read", net.ErrClosed)
 		case c.stalled():
-		case first && c.readDeadline.passed:
+		case first && passed(c.readDeadline):
 			return 0, c.fail("read", os.ErrDeadlineExceeded)
 		case len(p) == 0:
 			return 0, nil
@@ -94,7 +90,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return 0, c.fail("read", syscall.ECONNRESET)
 		case c.peerFinished:
 			return 0, io.EOF
-		case c.readDeadline.passed:
+		case passed(c.readDeadline):
 			return 0, c.fail("read", os.ErrDeadlineExceeded)
 		}
 		c.readable.Wait()
@@ -136,14 +132,14 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// cannotWrite returns why writing is not possible, or nil.
+// cannotWrite returns why writing is not possible; nil: it is.
 func (c *Conn) cannotWrite() error {
 	switch {
 	case c.closed:
 		return net.ErrClosed
 	case c.stalled():
 		return nil
-	case c.writeDeadline.passed:
+	case passed(c.writeDeadline):
 		return os.ErrDeadlineExceeded
 	case c.finished, c.broken, c.peer.closed && c.local.Network() == "unix":
 		return syscall.EPIPE
@@ -231,8 +227,6 @@ func (c *Conn) Close() error {
 // closeLocked closes this end. The network's lock must be held.
 func (c *Conn) closeLocked() {
 	c.closed = true
-	c.readDeadline.stop()
-	c.writeDeadline.stop()
 	delete(c.owner.conns, c)
 	switch {
 	case len(c.in) > 0 || c.abort:
@@ -276,51 +270,23 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.setDeadline(&c.writeDeadline, c.writable, t)
 }
 
-func (c *Conn) setDeadline(d *deadline, waits *sync.Cond, t time.Time) error {
+func (c *Conn) setDeadline(d *time.Time, waiters *sync.Cond, t time.Time) error {
 	defer c.lock()()
 	if c.closed {
 		return c.fail("set deadline", net.ErrClosed)
 	}
-	d.set(t, waits)
+	*d = t
+	if !t.IsZero() {
+		time.AfterFunc(time.Until(t), func() { // also for a deadline that was replaced: waiters look again
+			defer c.lock()()
+			waiters.Broadcast()
+		})
+	}
 	return nil
 }
 
+func passed(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
+
 func (c *Conn) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}
-}
-
-// A deadline wakes the waiters when it passes.
-type deadline struct {
-	passed bool
-	timer  *time.Timer // nil: none runs
-}
-
-func (d *deadline) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
-}
-
-// set must be called with the lock of waits held.
-func (d *deadline) set(t time.Time, waits *sync.Cond) {
-	d.stop()
-	left := time.Until(t)
-	if d.passed = !t.IsZero() && left <= 0; d.passed {
-		waits.Broadcast()
-		return
-	}
-	if t.IsZero() {
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(left, func() {
-		waits.L.Lock()
-		defer waits.L.Unlock()
-		if d.timer == timer { // else it was set again in the meantime
-			d.passed, d.timer = true, nil
-			waits.Broadcast()
-		}
-	})
-	d.timer = timer
 }

@@ -22,8 +22,7 @@ type Listener struct {
 
 // Accept returns the next connection.
 func (l *Listener) Accept() (net.Conn, error) {
-	l.owner.net.mu.Lock()
-	defer l.owner.net.mu.Unlock()
+	defer l.owner.net.lock()()
 	for !l.closed && (l.frozen || l.owner.frozen || len(l.queue) == 0) {
 		l.acceptable.Wait()
 	}
@@ -58,8 +57,7 @@ func (l *Listener) Hide() { l.set(&l.hidden, true) }
 func (l *Listener) Show() { l.set(&l.hidden, false) }
 
 func (l *Listener) set(flag *bool, on bool) {
-	l.owner.net.mu.Lock()
-	defer l.owner.net.mu.Unlock()
+	defer l.owner.net.lock()()
 	*flag = on
 	l.acceptable.Broadcast()
 	if _, ok := l.addr.(*net.UnixAddr); ok && flag == &l.hidden && !l.closed {
@@ -70,8 +68,7 @@ func (l *Listener) set(flag *bool, on bool) {
 // Close frees the port, or removes the socket's file. Connections not accepted yet are reset.
 func (l *Listener) Close() error {
 	n := l.owner.net
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lock()()
 	for l.owner.frozen && !l.closed {
 		l.owner.thawed.Wait()
 	}

@@ -18,13 +18,13 @@ import (
 type Options struct {
 	Buffer  int // bytes that one direction of a connection holds; 0: 64 KiB
 	Backlog int // connections that wait to be accepted; 0: 128
-	// Delay returns how long the nth event of a series takes: the writes of one direction of a
-	// connection, a connect, the notification of socket files. nil: no time. If it gives each event
-	// a distinct instant, and depends only on a seed, virtual time and never the scheduler orders events.
+	// Delay returns how long the nth event of a series takes. Series are the writes in one direction of a
+	// connection, connects, and notifications of socket files. nil: no time. If it depends only on a seed and
+	// gives each event a distinct instant, virtual time orders all events, and never the scheduler.
 	Delay func(series string, nth int) time.Duration
 }
 
-// Network is the network of one machine. A single lock guards all of it.
+// Network is the network of one machine. A single lock guards all of it, with its processes, listeners and connections.
 type Network struct {
 	opts    Options
 	started time.Time
@@ -32,7 +32,7 @@ type Network struct {
 	mu       sync.Mutex
 	ports    map[int]*Listener
 	files    map[string]*file
-	ids      uint64 // given to listeners and files
+	ids      uint64 // how many ids were given to listeners and files
 	dialed   int    // how many ports were given to connecting processes
 	watchers map[*func()]struct{}
 }
@@ -57,16 +57,20 @@ func New(opts Options) *Network {
 	}
 }
 
+// lock locks the network, and returns the function that unlocks it.
+func (n *Network) lock() func() {
+	n.mu.Lock()
+	return n.mu.Unlock
+}
+
 // Sockets lists the IPC sockets that have a file, by path.
 func (n *Network) Sockets() []local.Socket {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lock()()
 	var list []local.Socket
 	for path, f := range n.files {
-		if f.ln != nil && f.ln.hidden {
-			continue
+		if f.ln == nil || !f.ln.hidden {
+			list = append(list, local.Socket{Path: path, ID: f.id})
 		}
-		list = append(list, local.Socket{Path: path, ID: f.id})
 	}
 	slices.SortFunc(list, func(a, b local.Socket) int { return strings.Compare(a.Path, b.Path) })
 	return list
@@ -74,8 +78,7 @@ func (n *Network) Sockets() []local.Socket {
 
 // Ports returns the listeners on the given ports, in the order given.
 func (n *Network) Ports(ports []int) []local.Listener {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lock()()
 	var list []local.Listener
 	for _, port := range ports {
 		if l := n.ports[port]; l != nil && !l.hidden {
@@ -85,28 +88,22 @@ func (n *Network) Ports(ports []int) []local.Listener {
 	return list
 }
 
-// Watch calls notify, which must not block, whenever a socket file appears or disappears, until ctx ends.
+// Watch calls notify whenever a socket file appears or disappears, until ctx ends. notify must not block or use the network.
 func (n *Network) Watch(ctx context.Context, notify func()) {
 	n.mu.Lock()
 	n.watchers[&notify] = struct{}{}
 	n.mu.Unlock()
 	<-ctx.Done()
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lock()()
 	delete(n.watchers, &notify)
 }
 
 // filesChanged notifies the watchers. n.mu must be held.
 func (n *Network) filesChanged() {
 	time.AfterFunc(n.delay(n.instant("files"), 1), func() {
-		n.mu.Lock()
-		var watchers []func()
+		defer n.lock()()
 		for notify := range n.watchers {
-			watchers = append(watchers, *notify)
-		}
-		n.mu.Unlock()
-		for _, notify := range watchers {
-			notify()
+			(*notify)()
 		}
 	})
 }
@@ -119,8 +116,8 @@ func (n *Network) delay(series string, nth int) time.Duration {
 	return n.opts.Delay(series, nth)
 }
 
-// instant names a series by kind and time, so that an additional event does not change later delays, and
-// the order of simultaneous events does not matter.
+// instant names a series by kind and time. So an additional event does not change later delays, and the order
+// of simultaneous events does not matter.
 func (n *Network) instant(what string) string {
 	return fmt.Sprintf("%s at %v", what, time.Since(n.started))
 }
@@ -130,5 +127,3 @@ func (n *Network) newID() uint64 {
 	n.ids++
 	return n.ids
 }
-
-func (n *Network) newFileID() string { return fmt.Sprintf("file %d", n.newID()) }

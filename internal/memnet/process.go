@@ -42,8 +42,7 @@ func (p *Process) Freeze() { p.freeze(true) }
 func (p *Process) Thaw() { p.freeze(false) }
 
 func (p *Process) freeze(on bool) {
-	p.net.mu.Lock()
-	defer p.net.mu.Unlock()
+	defer p.net.lock()()
 	if p.frozen && !on && p.net.opts.Delay != nil {
 		var last time.Duration
 		for c := range p.conns {
@@ -75,8 +74,7 @@ func (p *Process) wake() {
 // Kill ends the process as SIGKILL does: its sockets are closed, and its socket files stay. All later
 // calls on its sockets fail, so that its goroutines end.
 func (p *Process) Kill() {
-	p.net.mu.Lock()
-	defer p.net.mu.Unlock()
+	defer p.net.lock()()
 	p.killed = true
 	for l := range p.listeners {
 		l.closeLocked()
@@ -89,8 +87,7 @@ func (p *Process) Kill() {
 
 // ListenPort binds the first free port of the list; 0 means any.
 func (p *Process) ListenPort(ports []int) (net.Listener, int, error) {
-	p.net.mu.Lock()
-	defer p.net.mu.Unlock()
+	defer p.net.lock()()
 	if p.killed {
 		return nil, 0, net.ErrClosed
 	}
@@ -123,8 +120,7 @@ func (p *Process) ListenIPC(dir string) (net.Listener, string, error) {
 
 // ReopenIPC binds the socket with that path. A file without a listener is replaced.
 func (p *Process) ReopenIPC(name string) (net.Listener, error) {
-	p.net.mu.Lock()
-	defer p.net.mu.Unlock()
+	defer p.net.lock()()
 	if p.killed {
 		return nil, net.ErrClosed
 	}
@@ -132,7 +128,7 @@ func (p *Process) ReopenIPC(name string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", name, syscall.EADDRINUSE)
 	}
 	l := p.listen(&net.UnixAddr{Net: "unix", Name: name})
-	p.net.files[name] = &file{id: p.net.newFileID(), ln: l}
+	p.net.files[name] = &file{id: fmt.Sprint("file ", p.net.newID()), ln: l}
 	p.net.filesChanged()
 	return l, nil
 }
@@ -179,32 +175,23 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, local.Pro
 // dial connects to the listener that find, called with net.mu held, returns.
 func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener) (*Conn, error) {
 	n := p.net
-	if err := sleep(ctx, n.delay(n.instant("connect "+addr.String()), 1)); err != nil {
-		return nil, err
+	if wait := n.delay(n.instant("connect "+addr.String()), 1); wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	for {
-		n.mu.Lock()
-		for p.frozen && !p.killed {
-			p.thawed.Wait()
+		c, room, err := p.tryDial(find)
+		if c != nil || err != nil {
+			return c, err
 		}
-		l := find()
-		switch {
-		case p.killed:
-			n.mu.Unlock()
-			return nil, net.ErrClosed
-		case l == nil || l.hidden || l.closed:
-			n.mu.Unlock()
-			return nil, syscall.ECONNREFUSED
-		case len(l.queue) < n.opts.Backlog:
-			c := l.connect(p)
-			n.mu.Unlock()
-			return c, nil
-		case addr.Network() == "unix":
-			n.mu.Unlock()
+		if addr.Network() == "unix" {
 			return nil, syscall.EAGAIN
 		}
-		room := l.room
-		n.mu.Unlock()
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -213,15 +200,20 @@ func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
+// tryDial connects to the listener that find returns. If its backlog is full, it returns a channel that is closed when there is room.
+func (p *Process) tryDial(find func() *Listener) (c *Conn, room <-chan struct{}, err error) {
+	defer p.net.lock()()
+	for p.frozen && !p.killed {
+		p.thawed.Wait()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	switch l := find(); {
+	case p.killed:
+		return nil, nil, net.ErrClosed
+	case l == nil || l.hidden || l.closed:
+		return nil, nil, syscall.ECONNREFUSED
+	case len(l.queue) == p.net.opts.Backlog:
+		return nil, l.room, nil
+	default:
+		return l.connect(p), nil, nil
 	}
-	return ctx.Err()
 }

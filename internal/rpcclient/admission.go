@@ -2,66 +2,80 @@ package rpcclient
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"sidetone/internal/health"
 )
 
-// waitForAdmission waits until p may be talked to. An attempt that had to wait ends with errReconnect, and
-// begins anew: what it knew of p may be hours old.
+// waitFor waits until done returns true. It calls done at once and after each change of the status, with mu held. It returns an
+// error when ctx ends, and errLost when lost is closed.
+func (c *Client) waitFor(ctx context.Context, lost <-chan struct{}, done func() bool) error {
+	for {
+		var ok bool
+		var changed <-chan struct{}
+		c.locked(func() { ok = done(); changed = c.changed }) // in this order: done may call notifyAll
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-lost:
+			return errLost
+		case <-changed:
+		}
+	}
+}
+
+// waitForAdmission waits until p may be talked to.
 func (c *Client) waitForAdmission(ctx context.Context, p *peer, to Address) error {
-	return c.waitForTurn(ctx, p, func() bool { return c.admit(p) }, func() {
+	return c.waitForTurn(ctx, p, func() bool {
+		if c.admit(p) {
+			return true
+		}
 		if p.status.State != Waiting {
 			p.status = Session{
 				State: transitions.After(p.status.State, onMustWait).To, Address: to,
 				Reason: &health.Condition{Code: health.ClientHeldBack, Severity: health.Info},
 			}
 		}
+		return false
 	})
 }
 
-// waitForTurn waits until an attempt may go on, and calls waiting whenever it may not. Only the first time wakes anybody: who ends all
-// attempts does not wait for one that waits. Both functions are called with mu held.
-func (c *Client) waitForTurn(ctx context.Context, p *peer, may func() bool, waiting func()) error {
-	for {
-		var ok, waited bool
-		var changed <-chan struct{}
-		c.locked(func() {
-			if ok, waited = may(), p.waiting; !ok {
-				waiting()
-				if p.waiting = true; !waited {
-					c.notifyAll()
-				}
-			}
-			changed = c.changed
-		})
-		switch {
-		case ok && waited:
-			return errReconnect
-		case ok:
-			return nil
+// waitForTurn waits until an attempt may go on. One that had to wait ends with errReconnect and starts again, because what it knows of p
+// may be hours old. may is called with mu held. Only the first refusal notifies others: code that ends all attempts does not wait
+// for one that is waiting.
+func (c *Client) waitForTurn(ctx context.Context, p *peer, may func() bool) error {
+	waited := false
+	err := c.waitFor(ctx, nil, func() bool {
+		ok := may()
+		if waited = p.waiting; !ok && !waited {
+			p.waiting = true
+			c.notifyAll()
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changed:
-		}
+		return ok
+	})
+	if err == nil && waited {
+		return errReconnect
 	}
+	return err
 }
 
 // waitToProbe waits until a port that has not given the free proof may be asked for another one. A
-// client could take that for a list of its vendor, so it is not sent while the port may belong to a
+// client could take that for its vendor's list, so it is not sent while the port may belong to a
 // client that is served over its socket (rule R76). There is no session yet, and none is shown.
 func (c *Client) waitToProbe(ctx context.Context, p *peer) error {
 	return c.waitForTurn(ctx, p, func() bool {
 		p.probing = !slices.ContainsFunc(c.peers, func(q *peer) bool { return blocks(p, q) })
 		return p.probing
-	}, func() {})
+	})
 }
 
-// admit reports whether p may be talked to, and notes it. With FirstClient that is one client, the
-// first in order that can be talked to. Else all may be, but for a port that may belong to a client
-// which is talked to over its socket (rule R76). mu is held.
+// admit reports whether p may be talked to, and notes that in p.admitted. With FirstClient only one client
+// may be, the first one that can. Otherwise all may be, except a port that may belong to a client which
+// is talked to over its socket (rule R76). mu is held.
 func (c *Client) admit(p *peer) bool {
 	before := true
 	for _, q := range c.peers {
@@ -69,7 +83,7 @@ func (c *Client) admit(p *peer) bool {
 		case q == p:
 			before = false
 		case c.opts().Clients == FirstClient && (q.admitted || before && !p.admitted && q.running && !q.probeIsSlow), blocks(p, q):
-			if p.admitted { // somebody may wait for that to end
+			if p.admitted { // others may wait for that to end
 				p.admitted = false
 				c.notifyAll()
 			}
@@ -80,17 +94,17 @@ func (c *Client) admit(p *peer) bool {
 	return true
 }
 
-// blocks reports whether the port p may not be talked to because it may be that of the client q, which
-// is talked to over its socket. That holds before q has answered, too: it may do so at any moment, and
-// could take a list that stands in its line over HTTP after a newer one. mu is held.
+// blocks reports whether the port p may not be talked to because it may belong to the client q, which
+// is talked to over its socket. That holds even before q has answered: it may do so at any moment, and
+// could take a list from its HTTP queue after a newer one. mu is held.
 func blocks(p, q *peer) bool { return q.running && !q.commandUnknown && maybeSameClient(p, q) }
 
-// maybeSameClient reports whether the port p may be that of the client with the socket q. mu is held.
+// maybeSameClient reports whether the port p may belong to the client with the socket q. mu is held.
 func maybeSameClient(p, q *peer) bool {
 	return p != q && p.portOnly && q.socketOnly && !unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)
 }
 
-// isSurplus reports whether p is talked to beside another client although new settings want the first one only.
+// isSurplus reports whether p is talked to, but not the first such client although new settings allow only one.
 func (c *Client) isSurplus(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,47 +112,40 @@ func (c *Client) isSurplus(p *peer) bool {
 	return c.opts().Clients == FirstClient && p.admitted && c.peers[first] != p
 }
 
-// mustYield reports whether the port p is talked to although it no longer may be: since that began, a
-// client has greeted over its socket that may be the same one.
+// mustYield reports whether the port p is talked to although a client that may be the same one has sent
+// READY over its socket since.
 func (c *Client) mustYield(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return (p.admitted || p.probing) && slices.ContainsFunc(c.peers, func(q *peer) bool { return q.greeted && blocks(p, q) })
 }
 
-// waitForPorts ends the attempts with those ports that may belong to p, a client that has greeted over
-// its socket, and waits for their end: a list in flight must not arrive after what p is sent.
+// waitForPorts ends the attempts with ports that may belong to p, a client that has sent READY over
+// its socket, and waits until they have ended: a list in flight must not arrive after what p is sent.
 func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
-	for {
-		c.mu.Lock()
-		changed, first := c.changed, !p.greeted
+	err := c.waitFor(ctx, l.lost(), func() bool {
+		first := !p.greeted
 		p.greeted = true
 		busy := slices.ContainsFunc(c.peers, func(q *peer) bool { return (q.admitted || q.probing) && blocks(q, p) })
-		c.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		if first {
+		if busy && first {
 			c.attemptChanged.Notify()
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-l.lost():
-			return l.cause()
-		case <-changed:
-		}
+		return !busy
+	})
+	if errors.Is(err, errLost) {
+		return l.cause()
 	}
+	return err
 }
 
-// updateRelations notes after a scan what tells which ports and sockets may belong together.
+// updateRelations updates, after a scan, what decides which ports and sockets may belong together.
 func (c *Client) updateRelations() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news := false
 	for _, p := range c.peers {
 		socket, port := p.hasSocket(), p.hasPort()
-		if p.attempt != nil { // it may go on over what has vanished
+		if p.attempt != nil { // it may go on although the scan missed its socket or port
 			socket, port = socket || p.attempt.at.hasSocket(), port || p.attempt.at.hasPort()
 		}
 		news = news || p.portOnly != (port && !socket) || p.socketOnly != (socket && !port)

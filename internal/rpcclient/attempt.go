@@ -10,18 +10,17 @@ import (
 	"sidetone/internal/local"
 )
 
-// collectEnded takes note of the attempts that have ended.
+// collectEnded handles the attempts that have ended.
 func (c *Client) collectEnded() {
 	for _, p := range c.peers {
-		if p.attempt == nil {
+		r := p.attempt
+		if r == nil {
 			continue
 		}
 		select {
-		case <-p.attempt.done:
-			r := p.attempt
+		case <-r.done:
 			p.attempt = nil
-			r.upgrade.close()
-			c.takeNextLink(p).close()
+			c.closeLinks(p, r)
 			if r.settingsChanged {
 				c.setBackoffs(p)
 			}
@@ -31,7 +30,14 @@ func (c *Client) collectEnded() {
 	}
 }
 
-// handleResult decides what follows the attempt r, which has ended.
+// closeLinks waits for the end of the attempt r with p, and closes the links that were opened beside its session.
+func (c *Client) closeLinks(p *peer, r *attempt) {
+	<-r.done
+	r.upgrade.close()
+	c.takeNextLink(p).close()
+}
+
+// handleResult decides what follows from the attempt r, which has ended.
 func (c *Client) handleResult(p *peer, r *attempt) {
 	if r.delivered { // the client may be back in a moment
 		c.restartSearch()
@@ -48,7 +54,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	switch on {
 	case onInterrupted:
 		if errors.Is(r.err, errOwnerChanged) {
-			p.location = location{} // look again who that is
+			p.location = location{} // the next scan finds it anew
 		}
 	case onSocketUnreachable:
 		c.markUnreachable(p.socket, r.err)
@@ -72,12 +78,12 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.progress = progress{}
-	p.admitted = p.admitted && errors.Is(r.err, errReconnect) && !r.yielding // then it goes on in a moment
+	p.admitted = p.admitted && errors.Is(r.err, errReconnect) && !r.yielding // the next attempt follows at once
 	defer c.notifyAll()
 	if on == onStillListening {
 		return
 	}
-	if state != Slow { // else it still says what the client may hold
+	if state != Slow { // whose status still says what the client may hold
 		p.status = Session{State: state, Address: r.at.address("")}
 	}
 	if r.err != nil && on != onInterrupted {
@@ -88,10 +94,10 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 }
 
-// outcomeOf says what the attempt r has shown of p.
+// outcomeOf returns what the attempt r has shown about p.
 func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	var refusal *refusalError
-	restarted := p.changedSince(r.at) // then what it said was said before
+	restarted := p.changedSince(r.at) // then what it said no longer counts
 	switch err := r.err; {
 	case errors.Is(err, errReconnect), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
 		return onInterrupted
@@ -121,20 +127,21 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 	}
 }
 
-// isUnsupported reports whether err is that of a client that does not know the command.
+// isUnsupported reports whether err shows a client that does not know the command.
 func isUnsupported(err error) bool {
 	return errors.Is(err, errUnsupported) || errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand})
 }
 
-// prune forgets the clients that have gone, and ends the attempts that there is no reason for any more.
+// prune forgets the clients that have gone, and ends attempts that may not go on.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
+	beforeSession := []State{Searching, occupied, Connecting, Waiting}
 	for _, p := range c.peers {
 		switch {
 		case gone(p):
 			p.dropConn()
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
-		case p.empty() && c.beforeSession(p):
+		case p.empty() && slices.Contains(beforeSession, c.stateOf(p)):
 			c.yield(p)
 		case c.isSurplus(p):
 			p.attempt.exclude()
@@ -147,18 +154,8 @@ func (c *Client) prune() {
 	c.locked(func() { c.peers = slices.DeleteFunc(c.peers, gone) })
 }
 
-// beforeSession reports whether p has not come to a session yet.
-func (c *Client) beforeSession(p *peer) bool {
-	switch c.stateOf(p) {
-	case Searching, occupied, Connecting, Waiting:
-		return true
-	default:
-		return false
-	}
-}
-
-// yield ends an attempt that may no longer go on. The answer to a list in flight is waited for: the
-// client may take what stands in its line at any time, also after a newer list over another connection.
+// yield ends an attempt that may not go on. It waits for the answer to a list in flight: the client
+// may take what is in its queue at any time, even after a newer list over another connection.
 func (c *Client) yield(p *peer) {
 	p.attempt.yielding = true
 	if c.inSession(p) {
@@ -174,13 +171,13 @@ func (r *attempt) exclude() {
 	r.cancel(errExcluded)
 }
 
-// farewellUnderWay reports whether a farewell is being sent. Its client may be found at another
-// location, too, where nothing may be sent before the farewell has arrived.
+// farewellUnderWay reports whether a farewell is being sent. Its client may have been found at another
+// location as well, where nothing may be sent before the farewell has arrived.
 func (c *Client) farewellUnderWay() bool {
 	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.attempt.excluded })
 }
 
-// finish makes the session of r end as soon as nothing is in flight.
+// finish ends the session of r as soon as nothing is in flight.
 func (r *attempt) finish() {
 	select {
 	case <-r.endWhenIdle:
@@ -189,26 +186,25 @@ func (r *attempt) finish() {
 	}
 }
 
-// startAttempts begins an attempt with each client whose time has come. search says that this is one
-// of the searches by the timer.
+// startAttempts starts an attempt with each client that is due. search says that the timer or a new
+// list has triggered this scan.
 func (c *Client) startAttempts(ctx context.Context, search bool) {
 	now, me := time.Now(), c.opts().Local.User()
 	if c.farewellUnderWay() {
 		return
 	}
 	for _, p := range c.peers {
-		switch state := c.stateOf(p); {
+		switch state, reason := c.stateOf(p), p.foreignReason(me); {
 		case p.attempt != nil || p.nextTry.After(now):
 		case state == occupied && p.probeBackoff.atCeiling() && !search:
-		case p.ofOtherUser(me) && state == Foreign:
-		case p.ofOtherUser(me):
+		case reason != nil && state == Foreign:
+		case reason != nil:
 			p.dropConn()
 			c.applyOutcome(p, onOtherUser)
 			c.lookAgainLater(p)
-			reason := p.foreignReason(me)
-			phrase := health.English.Phrase(reason)
+			phrase := health.English.Phrase(*reason)
 			c.updateSession(p, func(s *Session) {
-				*s = Session{State: Foreign, Address: p.address(""), Error: phrase, Reason: &reason}
+				*s = Session{State: Foreign, Address: p.address(""), Error: phrase, Reason: reason}
 			})
 			c.logOnce(p, "client is left alone", "client", p.address(""), "reason", phrase)
 		default:
@@ -217,30 +213,22 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 	}
 }
 
-// ofOtherUser reports whether p belongs to another user than me, or to a session or to rights that this process has not, as far as can
-// be told. A socket of unknown owner counts as another user's (rule R6): of a user's own clients the system tells the owner.
-func (p *peer) ofOtherUser(me string) bool {
-	switch {
-	case p.Denied || p.OtherSession:
-		return true
-	case p.UID == "":
-		return p.hasSocket()
-	}
-	return me != "" && p.UID != me
-}
-
-// foreignReason says why p is foreign.
-func (p *peer) foreignReason(me string) health.Condition {
-	why := health.Condition{Severity: health.Problem}
+// foreignReason says why p may not be talked to: it belongs to another user than me, to another log-in session, or runs with more rights
+// than this process; nil: none of these, as far as the system tells. A socket of unknown owner counts as another user's (rule R6): the
+// system always tells the owner of a user's own clients.
+func (p *peer) foreignReason(me string) *health.Condition {
+	why := &health.Condition{Severity: health.Problem}
 	switch {
 	case p.Denied:
 		why.Code = health.ClientElevated
-	case p.UID == "":
+	case p.UID == "" && (p.hasSocket() || p.OtherSession):
 		why.Code = health.OwnerUnknown
-	case me != "" && p.UID != me:
+	case p.UID != "" && me != "" && p.UID != me:
 		why.Code, why.Args = health.OtherOwner, health.Args{"owner": p.UID, "own": me}
-	default:
+	case p.OtherSession:
 		why.Code = health.OtherSession
+	default:
+		return nil
 	}
 	return why
 }
@@ -253,7 +241,7 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	}
 	p.attempt = r
 	c.locked(func() { p.running = true })
-	at, endWhenIdle, givenUp := r.at, r.endWhenIdle, p.givenUp != nil // a better link changes those of r
+	at, endWhenIdle, givenUp := r.at, r.endWhenIdle, p.givenUp != nil // copies: handOver changes those of r
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(r.done)
@@ -269,8 +257,8 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	}()
 }
 
-// checkListening finds out whether a client that was given up is still there: a killed one leaves its
-// socket behind.
+// checkListening returns errStillListening if a client that was given up is still there: a killed one
+// leaves its socket behind.
 func (c *Client) checkListening(ctx context.Context, at location) error {
 	if !at.hasSocket() {
 		return errStillListening

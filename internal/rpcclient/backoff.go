@@ -1,10 +1,8 @@
 package rpcclient
 
-import (
-	"time"
-)
+import "time"
 
-// backoff gives growing waits, each lengthened by chance. Options.backoff makes one.
+// backoff yields growing waits with jitter. Options.backoff makes one.
 type backoff struct {
 	first, max time.Duration
 	next       time.Duration
@@ -12,7 +10,7 @@ type backoff struct {
 }
 
 // wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a
-// fifth, so that several agents do not act in step (rule R72).
+// fifth so that several agents do not act in step (rule R72).
 func (b *backoff) wait() time.Duration {
 	if b.next == 0 {
 		b.next = b.first

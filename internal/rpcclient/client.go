@@ -15,12 +15,12 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Client reports snapshots to the clients that run. One goroutine, that of Run, knows which
-// those are; each is talked to by a goroutine of its own.
+// Client reports snapshots to the running clients. The goroutine of Run keeps track of which
+// those are; another goroutine talks to each of them.
 type Client struct {
 	options        atomic.Pointer[Options]
-	scanSignal     signal.Signal // something may have appeared: look closely
-	attemptChanged signal.Signal // an attempt has ended, or begun to work
+	scanSignal     signal.Signal // a client may have appeared: search at full pace
+	attemptChanged signal.Signal // an attempt has ended or made progress
 	newList        signal.Signal
 
 	// Owned by Run.
@@ -28,30 +28,30 @@ type Client struct {
 	unreachable    map[string]*unreachableSocket
 	notes          []health.Condition
 	searchBackoff  *backoff
-	lastSearch     time.Time     // since when the next one is waited for; zero: it is due
-	searchPause    time.Duration // how long that is, at full pace
+	lastSearch     time.Time     // end of the last timed search; zero: the next one is due
+	searchPause    time.Duration // from lastSearch to the next search, at full pace
 	lastScan       time.Time     // when the last scan began
-	searchingSince time.Time     // since when nothing has told of a client, and none has gone
+	searchingSince time.Time     // when a client last appeared or went away
 	nextResend     time.Time     // zero: never
 	newListSearch  time.Time     // when to search because there is a new list; zero: there is none
 	unlisted       unlisted
-	looked         bool // for all clients there are, at least once
+	scanned        bool // at least one scan was completed
 
-	unwatched   atomic.Bool                      // nothing tells of new clients
-	unwatchedBy atomic.Pointer[health.Condition] // why, where something should
-	cleared     atomic.Bool                      // the farewell is an empty list, whatever the options say
+	unwatched    atomic.Bool                      // new clients are found by searching only
+	unwatchedBy  atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
+	leaveNothing atomic.Bool                      // LeaveNothing was called
 
 	mu           sync.Mutex
-	newOptions   *Options // that Run has yet to put into force
+	newOptions   *Options // not put into force by Run yet
 	newest       *devices.Snapshot
-	changed      chan struct{} // closed at the next change of a session
-	resendAsked  bool          // the whole list was asked for again
+	changed      chan struct{} // closed at the next change of the status
+	resendAsked  bool          // Resend was called
 	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
-	status       Status        // without the sessions, which are those of peers
-	knownClients []KnownClient // of clients that have yet to be found
+	status       Status        // without the sessions, which are in peers
+	knownClients []KnownClient // to be found yet
 }
 
-// New returns a Client that does nothing before Run.
+// New returns a Client. It does nothing until Run is called.
 func New(opts Options) *Client {
 	opts = opts.withDefaults()
 	c := &Client{
@@ -63,10 +63,10 @@ func New(opts Options) *Client {
 	return c
 }
 
-// opts are the options in force. They may be others at the next call.
+// opts returns the options in force. The next call may return others.
 func (c *Client) opts() *Options { return c.options.Load() }
 
-// Publish makes s the list to report. It never blocks. Only the newest matters: one that was not sent yet is replaced (rule R71).
+// Publish makes s the list to report. It never blocks. A list that was not sent yet is replaced (rule R71).
 func (c *Client) Publish(s devices.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +77,8 @@ func (c *Client) Publish(s devices.Snapshot) {
 	c.newList.Notify()
 }
 
-// Resend has the whole list sent again even if nothing has changed, as after the machine has slept (rule R52), and gives clients
-// that were given up another chance. It never blocks.
+// Resend sends the whole list again even if nothing has changed, for example after the machine has slept (rule R52). Clients
+// that were given up are tried again. It never blocks.
 func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,10 +89,10 @@ func (c *Client) Resend() {
 	c.scanSignal.Notify()
 }
 
-// Repeat has the whole list sent once more over the connections on which that costs no token, IPC and
-// WebSocket (rule R68), because another application's list may have taken devices of it away (rule R90). A list that
-// is in flight goes once more, too: which came first is not known. Clients that were given up stay so, and
-// a list that was refused goes on waiting for its next try. It never blocks.
+// Repeat sends the whole list once more over IPC and WebSocket, where that costs no token (rule R68), because another
+// application's list may have removed devices of it (rule R90). A list in flight is sent again, too, because nobody
+// knows which list came first. Clients that were given up stay so, and a refused list still waits for its next try. It
+// never blocks.
 func (c *Client) Repeat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *Client) Repeat() {
 	}
 }
 
-// Status returns the present state of all sessions, in the order in which clients are preferred. The caller may keep it.
+// Status returns the present state of all sessions, preferred clients first. The caller may keep it.
 func (c *Client) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,15 +122,13 @@ func (c *Client) Status() Status {
 	return st
 }
 
-// Changed returns a channel that is closed at the next change of the status. A caller that asks for it
-// before it asks for the Status misses nothing.
+// Changed returns a channel that is closed at the next change of the status. A caller that calls it
+// before Status misses no change.
 func (c *Client) Changed() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
+	return read(c, func() <-chan struct{} { return c.changed })
 }
 
-// updateSession changes the status of one session, and wakes the attempts that wait for their turn.
+// updateSession changes the status of one session, and wakes the attempts that are waiting for their turn.
 func (c *Client) updateSession(p *peer, f func(*Session)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,34 +143,41 @@ func (c *Client) locked(f func()) {
 	f()
 }
 
-// notifyAll wakes whoever waits for a change of the status. mu is held.
+// read returns what f returns with c.mu held.
+func read[T any](c *Client, f func() T) T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return f()
+}
+
+// notifyAll announces a change of the status. mu is held.
 func (c *Client) notifyAll() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// Run looks for clients and serves them, until ctx ends. Then it leaves them as the policy for
-// the exit says, within StopTimeout, and returns (rules R3, R5, R53); or as they are, if the cause is ErrHandover.
+// Run looks for clients and serves them until ctx ends. Then it sends them the farewell that
+// Options.OnExit asks for, within StopTimeout (rules R3, R5, R53), or none if the cause is ErrHandover.
 func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
 	c.restartSearch()
 	c.unlisted.expect(c.KnownClients())
-	watch := c.watch(ctx)
+	stopWatching := c.watch(ctx)
 	defer func() {
-		watch.end()
+		stopWatching()
 		c.unlisted.tries.Wait()
 	}()
 	for ctx.Err() == nil {
 		if c.reconfigure() {
-			watch.end()
-			watch = c.watch(ctx)
+			stopWatching()
+			stopWatching = c.watch(ctx)
 		}
 		c.lastScan = time.Now()
 		tick := c.searchIsDue()
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
-		c.looked = c.looked || ctx.Err() == nil
-		c.recall()
+		c.scanned = c.scanned || ctx.Err() == nil
+		c.restoreKnown()
 		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
@@ -180,7 +185,9 @@ func (c *Client) Run(ctx context.Context) {
 		if tick {
 			c.tryUnlisted(ctx)
 			c.pauseSearch()
-			c.forgetUnfound()
+			if c.searchBackoff.atCeiling() { // the quick search did not find them: they have ended
+				c.locked(func() { c.knownClients = nil })
+			}
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
@@ -192,25 +199,14 @@ func (c *Client) Run(ctx context.Context) {
 	c.stop()
 }
 
-// watcher tells of new sockets.
-type watcher struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-func (w watcher) end() {
-	w.cancel()
-	<-w.done
-}
-
-func (c *Client) watch(ctx context.Context) watcher {
+// watch starts watching for sockets that appear or go away. stop ends that, and waits for its end.
+func (c *Client) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := watcher{cancel, make(chan struct{})}
 	machine := c.opts().Local
 	c.unwatched.Store(false)
 	c.unwatchedBy.Store(nil)
-	go func() {
-		defer close(w.done)
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		err := machine.Watch(ctx, c.scanSignal.Notify)
 		if ctx.Err() != nil || !slices.Contains(c.opts().Transports, IPC) {
 			return
@@ -221,11 +217,14 @@ func (c *Client) watch(ctx context.Context) watcher {
 		}
 		c.unwatched.Store(true)
 		c.attemptChanged.Notify()
-	}()
-	return w
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
 }
 
-// minScanInterval is the least time from one look to the next when something appears again and again.
+// minScanInterval is the shortest time between two scans when sockets keep appearing.
 const minScanInterval = 50 * time.Millisecond
 
 // waitForWork waits until there is something to do.
@@ -236,9 +235,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 	}
 	var due <-chan time.Time
 	if at := c.nextDue(); !at.IsZero() {
-		t := time.NewTimer(time.Until(at))
-		defer t.Stop()
-		due = t.C
+		due = time.After(time.Until(at))
 	}
 	select {
 	case <-ctx.Done():
@@ -254,7 +251,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 	}
 }
 
-// nextDue is when something is to be done without anything happening; zero: nothing.
+// nextDue returns when a timer has to wake Run next; zero: never.
 func (c *Client) nextDue() (at time.Time) {
 	if c.searching() {
 		at = c.nextSearch()
@@ -266,7 +263,7 @@ func (c *Client) nextDue() (at time.Time) {
 		case p.attempt != nil:
 			at = earlier(at, c.nextUpgrade(p))
 		case farewell:
-		case c.stateOf(p) == occupied && p.probeBackoff.atCeiling(): // it is asked with the next search
+		case c.stateOf(p) == occupied && p.probeBackoff.atCeiling(): // it is probed with the next search
 		default:
 			at = earlier(at, p.nextTry)
 		}
@@ -284,40 +281,38 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// searching reports whether to look for clients by a timer: where nothing tells of what may appear,
-// while there is no client, and for a while after something has appeared or gone (a client opens its
-// port a moment after its socket). Else one without a socket is looked for when there is a new list.
+// searching reports whether a timer triggers searches: where the system does not announce new clients,
+// while there is no client, and for a while after a client has appeared or gone (it opens its port a
+// moment after its socket). Otherwise a new list triggers a search for clients without a socket.
 func (c *Client) searching() bool { return c.unwatched.Load() || !c.served() }
 
-// served reports whether there is a client, and nothing has appeared or gone for a while.
+// served reports whether there is a client, and none has appeared or gone for a while.
 func (c *Client) served() bool { return c.searchBackoff.atCeiling() && c.connected() }
 
 func (c *Client) connected() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.peers, func(p *peer) bool {
-		s := p.status.State
-		return p.running && (s == Ready || s == Degraded || s == Slow || s == Unsupported)
+	inTouch := []State{Ready, Degraded, Slow, Unsupported}
+	return read(c, func() bool {
+		return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.running && slices.Contains(inTouch, p.status.State) })
 	})
 }
 
-// slowSearchFactor is how many times RetryMax lie between two searches once they are only for what
-// hardly ever appears: clients where nothing tells of them and one is served, and after quickSearchFor
-// those without a socket. rareSearchFactor is that for the former then: a new list has them looked for, too.
+// Factors that lengthen the pause between two searches for clients that hardly ever appear. The slow one applies while a client is
+// served on a system that does not announce new ones, and after quickSearchFor where only clients without a socket can still be
+// missing. The rare one replaces it in the former case after quickSearchFor: a new list triggers a search, too.
 const (
 	slowSearchFactor = 6
 	rareSearchFactor = 60
 )
 
-// newListInterval is from a scan to the search for a new list: nothing tells of a client without a socket,
-// and while another one is served no timer runs.
+// newListInterval is the time from a scan to the search that a new list triggers: a client without a socket is not
+// announced, and no timer runs while another one is served.
 const newListInterval = 30 * time.Second
 
-// quickSearchFor is for how long a search that finds nothing goes on at its pace: clients with a
-// socket, as all that users run, are noticed by an event (rule R72).
+// quickSearchFor is how long searches without result go on at full pace: clients with a
+// socket, which all clients of users have, are noticed by an event (rule R72).
 const quickSearchFor = 3 * time.Minute
 
-// nextSearch is when to look for clients next without anything happening.
+// nextSearch returns when the timer triggers the next search.
 func (c *Client) nextSearch() time.Time {
 	factor, long := time.Duration(1), time.Since(c.searchingSince) >= quickSearchFor
 	switch {
@@ -329,23 +324,23 @@ func (c *Client) nextSearch() time.Time {
 	return c.lastSearch.Add(factor * c.searchPause)
 }
 
-// searchIsDue reports whether this scan is a search.
+// searchIsDue reports whether the present scan is a search.
 func (c *Client) searchIsDue() bool {
 	return c.searching() && !c.nextSearch().After(c.lastScan) || !c.newListSearch.IsZero() && !c.newListSearch.After(c.lastScan)
 }
 
-// pauseSearch begins to wait for the next search.
+// pauseSearch schedules the next search.
 func (c *Client) pauseSearch() {
 	c.lastSearch, c.searchPause, c.newListSearch = time.Now(), c.searchBackoff.wait(), time.Time{}
 }
 
-// restartSearch makes the next searches follow fast.
+// restartSearch searches at once, and then at full pace.
 func (c *Client) restartSearch() {
 	c.searchBackoff.reset()
 	c.lastSearch, c.searchingSince = time.Time{}, time.Now()
 }
 
-// resetGivenUp forgets what was given up, after the whole list was asked for again.
+// resetGivenUp tries all clients again after a Resend.
 func (c *Client) resetGivenUp() {
 	var asked bool
 	c.locked(func() { asked, c.resendAsked = c.resendAsked, false })
@@ -361,33 +356,27 @@ func (c *Client) resetGivenUp() {
 			c.forgetRefusals(p)
 		case state == Unsupported:
 			p.attempt.cancel(errReconnect)
-		case state == Connecting: // its first list may be without an answer yet
+		case state == Connecting: // its first list may not be answered yet
 			c.locked(func() { p.askOnceMore = true })
 		}
 	}
 }
 
-func (c *Client) stateOf(p *peer) (s State) {
-	c.locked(func() { s = p.status.State })
-	return s
-}
+func (c *Client) stateOf(p *peer) State { return read(c, func() State { return p.status.State }) }
 
-// inSession reports whether p has a link that works.
-func (c *Client) inSession(p *peer) (yes bool) {
-	c.locked(func() { yes = p.inSession })
-	return yes
-}
+// inSession reports whether p has a working link.
+func (c *Client) inSession(p *peer) bool { return read(c, func() bool { return p.inSession }) }
 
-// stop ends all sessions in order, and waits for them.
+// stop ends all sessions with a farewell, and waits for them.
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
-	if !c.looked || len(c.KnownClients()) > 0 { // an agent before this one has told them something, which they still have
-		clear(c.unreachable) // the look before may have been broken off
+	if !c.scanned || len(c.KnownClients()) > 0 { // they may still have a list of the agent before this one
+		clear(c.unreachable) // the last scan may have been interrupted
 		c.reconcile(c.scan(ctx))
-		c.recall()
+		c.restoreKnown()
 	}
-	if !c.looked {
+	if !c.scanned {
 		c.updateRelations()
 		c.startAttempts(ctx, false)
 	}
@@ -397,9 +386,7 @@ func (c *Client) stop() {
 			if p.attempt != nil {
 				c.awaitLastLink(ctx, p)
 				p.attempt.cancel(errStopping)
-				<-p.attempt.done
-				p.attempt.upgrade.close()
-				c.takeNextLink(p).close()
+				c.closeLinks(p, p.attempt)
 			}
 			c.farewellWithoutLink(ctx, p)
 		})
@@ -413,10 +400,8 @@ func (c *Client) stop() {
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(d):
 	}
 }

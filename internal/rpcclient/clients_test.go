@@ -329,6 +329,6 @@ func TestAListThatCannotBeTakenBackIsSaid(t *testing.T) {
 		h.stop()
 		require.Len(t, s.Payloads(), 1)
 		require.Contains(t, log.String(), `msg="the client keeps the last list: it could not be reached"`)
-		require.Contains(t, log.String(), `reason="it lets nobody connect yet"`)
+		require.Contains(t, log.String(), `reason="it accepts no connection yet"`)
 	})
 }

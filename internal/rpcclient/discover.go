@@ -3,6 +3,7 @@ package rpcclient
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func (l location) offers(t Transport) bool {
 	return l.hasPort()
 }
 
-// address is that over the transport; "" is none in particular.
+// address returns the address over the transport; "" means that none was chosen yet.
 func (l location) address(over Transport) Address {
 	a := Address{Transport: over, PID: l.PID, Name: l.Name}
 	if over == IPC || over == "" && l.hasSocket() {
@@ -45,7 +46,7 @@ func (l location) address(over Transport) Address {
 	return a
 }
 
-// changedSince reports whether something that was there is gone, or was made anew.
+// changedSince reports whether the socket or the port of from is gone or was created anew.
 func (l location) changedSince(from location) bool {
 	return from.hasSocket() && l.socket != from.socket || from.hasPort() && l.port != from.port
 }
@@ -57,36 +58,28 @@ func (l location) showsRestarts() bool { return l.socket.ID != "" || l.port.ID !
 type foundSocket struct {
 	local.Socket
 	local.Process
-	conn net.Conn // nil: it is denied
+	conn net.Conn // nil: access is denied, or err
+	err  error
 }
 
 // unreachableSocket is an IPC socket that could not be connected to.
 type unreachableSocket struct {
 	id      string
 	tries   int
-	nextTry time.Time // zero: not before it is made anew, or the machine has slept
+	nextTry time.Time // zero: not before it is created anew or the machine has slept
 	err     error
 }
 
-// refusedTries is how often a socket may refuse before it is left alone: it exists a moment before
-// somebody listens on it. Whatever else goes wrong may be over at any time.
+// refusedTries is how often a socket may refuse before it is left alone: its file exists a moment before
+// somebody listens on it. Other errors are retried forever, because they may end at any time.
 const refusedTries = 5
 
-func (u *unreachableSocket) failed(err error, now time.Time) {
-	wait := 50 * time.Millisecond << (2 * min(u.tries, refusedTries)) // 50 ms to 51 s
-	u.tries++
-	u.err, u.nextTry = err, now.Add(wait)
-	if u.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && u.id != "" {
-		u.nextTry = time.Time{}
-	}
-}
-
-// scan compares what the system says with the known clients: each keeps what it still has, and
-// what is left over is returned.
+// scan asks the system for sockets and listeners, removes from the known clients those that are gone, and
+// returns the new ones.
 func (c *Client) scan(ctx context.Context) (sockets []foundSocket, ports []local.Listener) {
 	c.notes = nil
-	// A client opens its port after its socket: in this order, one whose port is found is found by its
-	// socket, too, and not talked to over HTTP first.
+	// A client opens its port after its socket. In this order, a client whose port is found is always found by
+	// its socket, too, and is not talked to over HTTP first.
 	ports = c.scanPorts(ctx)
 	return c.scanSockets(ctx), ports
 }
@@ -107,52 +100,48 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 		sockets = slices.Delete(sockets, i, i+1)
 	}
 	now := time.Now()
-	for path, d := range c.unreachable {
-		if !slices.Contains(sockets, local.Socket{Path: path, ID: d.id}) {
-			delete(c.unreachable, path)
-		}
-	}
+	maps.DeleteFunc(c.unreachable, func(path string, u *unreachableSocket) bool {
+		return !slices.Contains(sockets, local.Socket{Path: path, ID: u.id})
+	})
 	sockets = slices.DeleteFunc(sockets, func(s local.Socket) bool {
 		d := c.unreachable[s.Path]
 		return d != nil && (d.nextTry.IsZero() || d.nextTry.After(now))
 	})
-	seen := c.dialSockets(ctx, sockets)
+	found := c.dialSockets(ctx, sockets)
 	for path, d := range c.unreachable {
 		c.notes = append(c.notes, health.Wrap(d.err, health.SocketUnreachable, health.Warning, health.Args{"path": path}).Condition)
 	}
 	stable.Sort(c.notes, func(a, b health.Condition) int {
 		return strings.Compare(health.English.Phrase(a), health.English.Phrase(b))
 	})
-	return seen
+	return found
 }
 
-// dialSockets connects to all at once, so that one which hangs costs no more than ProbeTimeout.
+// dialSockets connects to all sockets at once, so that those that hang cost ProbeTimeout in all. It returns those that can be reached
+// or deny access.
 func (c *Client) dialSockets(ctx context.Context, sockets []local.Socket) []foundSocket {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
 	all := make([]foundSocket, len(sockets))
-	errs := make([]error, len(sockets))
 	var wg sync.WaitGroup
 	for i, s := range sockets {
 		wg.Go(func() {
 			all[i].Socket = s
-			all[i].conn, all[i].Process, errs[i] = c.opts().Local.Dial(ctx, s.Path)
+			all[i].conn, all[i].Process, all[i].err = c.opts().Local.Dial(ctx, s.Path)
 		})
 	}
 	wg.Wait()
-	var seen []foundSocket
-	for i, s := range all {
-		if errs[i] == nil || s.Denied {
-			delete(c.unreachable, s.Path)
-			seen = append(seen, s)
-			continue
+	return slices.DeleteFunc(all, func(s foundSocket) bool {
+		if s.err != nil && !s.Denied {
+			c.markUnreachable(s.Socket, s.err)
+			return true
 		}
-		c.markUnreachable(s.Socket, errs[i])
-	}
-	return seen
+		delete(c.unreachable, s.Path)
+		return false
+	})
 }
 
-// lookAgainLater sets when hasNewOwner looks, where the system would not show a restart: nothing tells a pipe from the next one.
+// lookAgainLater sets when hasNewOwner looks next, where the system shows no restart: a pipe looks like the one before it.
 func (c *Client) lookAgainLater(p *peer) {
 	p.nextTry = time.Time{}
 	if p.hasSocket() && !p.showsRestarts() {
@@ -160,7 +149,7 @@ func (c *Client) lookAgainLater(p *peer) {
 	}
 }
 
-// hasNewOwner reports whether the socket of another user's client has come to another process, if it is time to look.
+// hasNewOwner reports whether the socket of another user's client belongs to another process now, if it is time to look.
 func (c *Client) hasNewOwner(ctx context.Context, p *peer) bool {
 	if c.stateOf(p) != Foreign || p.nextTry.IsZero() || p.nextTry.After(time.Now()) {
 		return false
@@ -176,14 +165,21 @@ func (c *Client) hasNewOwner(ctx context.Context, p *peer) bool {
 }
 
 func (c *Client) markUnreachable(s local.Socket, err error) {
-	if c.unreachable[s.Path] == nil {
-		c.unreachable[s.Path] = &unreachableSocket{id: s.ID}
+	u := c.unreachable[s.Path]
+	if u == nil {
+		u = &unreachableSocket{id: s.ID}
+		c.unreachable[s.Path] = u
 	}
-	c.unreachable[s.Path].failed(err, time.Now())
+	wait := 50 * time.Millisecond << (2 * min(u.tries, refusedTries)) // 50 ms to 51 s
+	u.tries++
+	u.err, u.nextTry = err, time.Now().Add(wait)
+	if u.tries > refusedTries && errors.Is(err, syscall.ECONNREFUSED) && u.id != "" {
+		u.nextTry = time.Time{}
+	}
 }
 
 func (c *Client) scanPorts(ctx context.Context) []local.Listener {
-	if !c.usesPorts() {
+	if len(c.portTransports()) == 0 {
 		for _, p := range c.peers {
 			p.port = local.Listener{}
 		}
@@ -196,7 +192,7 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 		for _, port := range c.connectToPorts(ctx, c.portsInUse()) {
 			listeners = append(listeners, local.Listener{Port: port})
 		}
-	case err != nil: // whose the ports are is unknown for now: what is known stays, nothing new is asked
+	case err != nil: // the owners of ports are unknown for now: known clients keep theirs, and no new one is asked
 		c.notes = append(c.notes, health.Explained(err.Error())...)
 		return nil
 	case machine.HidesListeners():
@@ -219,10 +215,7 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 	return listeners
 }
 
-// usesPorts reports whether any transport uses a port.
-func (c *Client) usesPorts() bool { return len(c.portTransports()) > 0 }
-
-// portsInUse are the ports of attempts: that one has closed will be noticed there.
+// portsInUse returns the ports of running attempts, which notice themselves when their port closes.
 func (c *Client) portsInUse() (ports []int) {
 	for _, p := range c.peers {
 		if p.attempt != nil && p.hasPort() {
@@ -232,8 +225,8 @@ func (c *Client) portsInUse() (ports []int) {
 	return ports
 }
 
-// connectToPorts finds the ports with a listener where the system does not tell: by connecting to
-// all of them at once, but for those in use.
+// connectToPorts finds the ports with a listener where the system does not list them: by connecting to
+// all of them at once. Those in use are not connected to, and count as open.
 func (c *Client) connectToPorts(ctx context.Context, inUse []int) (open []int) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().ProbeTimeout)
 	defer cancel()
@@ -258,39 +251,29 @@ func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 
 // dialLoopback connects to a port of this machine.
 func dialLoopback(ctx context.Context, port int) (net.Conn, error) {
-	return dialTCP(ctx, loopback(port))
-}
-
-func dialTCP(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp4", addr)
+	return d.DialContext(ctx, "tcp4", loopback(port))
 }
 
-// reconcile gives what was found to the known clients of the same process that lack it, and makes new
-// clients of the rest. A process has one socket and one port; several of either are several clients,
-// paired in order (rule R75).
+// reconcile assigns new sockets and ports to the known clients of the same process that lack one, and
+// makes new clients of the rest. A process has one socket and one port; several of either are several
+// clients, paired in order (rule R75).
 func (c *Client) reconcile(sockets []foundSocket, ports []local.Listener) {
-	for _, seen := range sockets {
-		if p := c.peerTalkingOver(seen); p != nil { // only its times have changed
-			p.socket = seen.Socket
-			_ = seen.conn.Close()
+	for _, s := range sockets {
+		if p := c.findPeer(s.PID, func(p *peer) bool { return p.attempt != nil && p.attempt.at.hasSameSocket(s) }); p != nil {
+			p.socket = s.Socket // only its path or its times have changed
+			_ = s.conn.Close()
 			continue
 		}
-		p := c.peerWithout(seen.PID, func(p *peer) bool { return !p.hasSocket() })
-		if p == nil {
-			p = c.newPeer(seen.Process)
-		}
-		p.socket, p.Process = seen.Socket, seen.Process
-		if seen.conn != nil {
-			p.keepConn(seen.conn)
+		p := c.peerLacking(s.Process, func(p *peer) bool { return !p.hasSocket() })
+		p.socket, p.Process = s.Socket, s.Process
+		if s.conn != nil {
+			p.keepConn(s.conn)
 		}
 		c.applyOutcome(p, onNewChance)
 	}
 	for _, l := range ports {
-		p := c.peerWithout(l.PID, func(p *peer) bool { return !p.hasPort() })
-		if p == nil {
-			p = c.newPeer(l.Process)
-		}
+		p := c.peerLacking(l.Process, func(p *peer) bool { return !p.hasPort() })
 		p.port = l
 		c.applyOutcome(p, onNewChance)
 	}
@@ -299,28 +282,29 @@ func (c *Client) reconcile(sockets []foundSocket, ports []local.Listener) {
 	slices.SortStableFunc(c.peers, c.rank)
 }
 
-// peerTalkingOver returns the client that is talked to over the very same socket of the same process,
-// which may have got another name or other times.
-func (c *Client) peerTalkingOver(s foundSocket) *peer {
-	i := slices.IndexFunc(c.peers, func(p *peer) bool {
-		same := p.attempt != nil && (p.attempt.at.socket.Path == s.Path || p.attempt.at.socket.ID == s.ID && s.ID != "")
-		return same && p.PID == s.PID && s.PID != 0
-	})
-	if i < 0 {
-		return nil
-	}
-	return c.peers[i]
+func (l location) hasSameSocket(s foundSocket) bool {
+	return l.socket.Path == s.Path || l.socket.ID == s.ID && s.ID != ""
 }
 
-// peerWithout returns the first client of the process that lacks something, and has, or had, another.
-func (c *Client) peerWithout(pid int, lacks func(*peer) bool) *peer {
-	i := slices.IndexFunc(c.peers, func(p *peer) bool {
-		// New settings may leave out all that one has which is talked to.
+// peerLacking returns the first client of the process that has one of socket and port and lacks the other, or a new one.
+func (c *Client) peerLacking(owner local.Process, lacks func(*peer) bool) *peer {
+	p := c.findPeer(owner.PID, func(p *peer) bool {
+		// New settings may exclude both while an attempt is still running.
 		known := !p.empty() || p.attempt != nil && p.attempt.settingsChanged
-		return pid != 0 && p.PID == pid && known && lacks(p)
+		return known && lacks(p)
 	})
-	if i < 0 {
-		return nil
+	if p == nil {
+		p = c.newPeer(owner)
 	}
-	return c.peers[i]
+	return p
+}
+
+// findPeer returns the first client of the process that matches; nil: there is none, or the process is unknown.
+func (c *Client) findPeer(pid int, matches func(*peer) bool) *peer {
+	for _, p := range c.peers {
+		if pid != 0 && p.PID == pid && matches(p) {
+			return p
+		}
+	}
+	return nil
 }

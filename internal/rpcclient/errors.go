@@ -9,10 +9,9 @@ import (
 	"sidetone/internal/health"
 )
 
-// phase is the part of a conversation in which an error came.
+// phase is the part of a conversation in which an error occurred. The same code means different things in each.
 type phase string
 
-// The phases. The same code means different things in each.
 const (
 	phaseConnect phase = "connect" // close code of a WebSocket, or HTTP 400
 	phaseCommand phase = "command" // an answer with evt ERROR
@@ -35,18 +34,16 @@ const (
 // codeUnknownCommand is what codeRateLimited means in answer to a command.
 const codeUnknownCommand = codeRateLimited
 
-// refusalError is a refusal by the client. Compare with errors.As, or errors.Is against another
-// *refusalError: a zero Phase or Code there matches any.
+// refusalError is a refusal by the client. As the target of errors.Is, a zero Phase or Code matches any.
 type refusalError struct {
 	Phase   phase  `json:"phase"`
 	Code    int    `json:"code"`
 	Message string `json:"message,omitempty"` // the client's own words, may be empty
 }
 
-// Error says what was refused and the client's reason.
 func (e *refusalError) Error() string {
 	s := fmt.Sprintf("refused by the client: %s error %d", e.Phase, e.Code)
-	if meaning := e.meaning(); meaning != "" {
+	if meaning := meanings[phaseCode{e.Phase, e.Code}].words; meaning != "" {
 		s += " (" + meaning + ")"
 	}
 	if e.Message != "" {
@@ -55,14 +52,12 @@ func (e *refusalError) Error() string {
 	return s
 }
 
-// Is makes a partly filled Error match.
 func (e *refusalError) Is(target error) bool {
 	t, ok := target.(*refusalError)
 	return ok && (t.Phase == "" || t.Phase == e.Phase) && (t.Code == 0 || t.Code == e.Code)
 }
 
-// afterReady tells an orderly end of a conversation from a refusal: a client that has greeted
-// and then closes normally merely goes away.
+// afterReady turns a normal close into a lost connection: after READY it is no refusal, the client merely goes away.
 func afterReady(err error) error {
 	if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeClosed}) {
 		return fmt.Errorf("%w: %s", errLost, err.Error())
@@ -75,7 +70,7 @@ type phaseCode struct {
 	code  int
 }
 
-// meanings holds, for each refusal, what it means in a word, and its code.
+// meanings holds a short explanation and the health code of each refusal.
 var meanings = map[phaseCode]struct {
 	words string
 	code  health.Code
@@ -96,9 +91,7 @@ var meanings = map[phaseCode]struct {
 	{phaseCommand, codeNotAuthorized}:   {"not authorized", health.NotAuthorized},
 }
 
-func (e *refusalError) meaning() string { return meanings[phaseCode{e.Phase, e.Code}].words }
-
-// reasonOf is the condition that err is; nil for none.
+// reasonOf returns err as a condition; nil for a nil error.
 func reasonOf(err error) *health.Condition {
 	if err == nil {
 		return nil
@@ -127,34 +120,27 @@ func codeOf(err error) health.Code {
 	}
 }
 
-// remedy is what to do about err as a part of a line in the log, if there is anything.
-func remedy(err error) slog.Attr {
-	return given("remedy", remedyOf(reasonOf(err)))
-}
+// remedy returns what to do about err as a log attribute, which is empty if nothing can be done.
+func remedy(err error) slog.Attr { return nonEmpty("remedy", remedyOf(reasonOf(err))) }
 
-// given is an attribute of the log that is left out where it is empty.
-func given(key, value string) slog.Attr {
+// nonEmpty returns a log attribute, which is left out if the value is empty.
+func nonEmpty(key, value string) slog.Attr {
 	if value == "" {
 		return slog.Attr{}
 	}
 	return slog.String(key, value)
 }
 
-// Conditions that are not refusals.
+// Errors that are not refusals.
 var (
-	// errNoClient means that no socket and no port is held by what proves to be a client.
-	errNoClient = errors.New("no client found")
-	// errUnsupported means that a client greets and never answers the command.
-	errUnsupported = errors.New("this client does not know certified devices")
-	// errNoAnswer means that a server took a message and did not answer in time.
-	errNoAnswer = errors.New("no answer in time")
-	// errLost means that the connection ended.
-	errLost = errors.New("connection lost")
-	// errNotRPC means that a server answers, but not as the client would.
-	errNotRPC = errors.New("not the client's RPC server")
+	errNoClient    = errors.New("no client found")                             // nothing on a socket or port has proved to be a client
+	errUnsupported = errors.New("this client does not know certified devices") // it sends READY and never answers the command
+	errNoAnswer    = errors.New("no answer in time")                           // the server took a message and did not answer
+	errLost        = errors.New("connection lost")
+	errNotRPC      = errors.New("not the client's RPC server") // it answers, but not as the client would
 )
 
-// isPermanent reports whether err will be the same until the client restarts (rules R19 to R21).
+// isPermanent reports whether the client will refuse in the same way until it restarts (rules R19 to R21).
 func isPermanent(err error) bool {
 	var refusal *refusalError
 	if !errors.As(err, &refusal) {
@@ -166,10 +152,9 @@ func isPermanent(err error) bool {
 	return refusal.Code == codeInvalidOrigin || refusal.Code == codeInvalidVersion || refusal.Code == codeInvalidEncoding
 }
 
-// leavesOtherTransports reports whether another transport of the same client is worth a try after err.
+// leavesOtherTransports reports whether another transport of the client is worth a try after err.
 func leavesOtherTransports(err error) bool {
-	var refusal *refusalError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*refusalError](err); ok {
 		return refusal.Phase == phaseConnect && refusal.Code == codeRateLimited
 	}
 	return !errors.Is(err, errLost) && !errors.Is(err, errUnsupported) && !errors.Is(err, errReconnect) && !errors.Is(err, errOwnerChanged)

@@ -103,8 +103,8 @@ func TestLogWithoutEmptyRemedy(t *testing.T) {
 	} {
 		var out strings.Builder
 		log := slog.New(handler(&out))
-		log.Info("degraded", given("reason", ""), given("remedy", ""))
-		log.Info("degraded", given("reason", "it is down"), given("remedy", "start it"))
+		log.Info("degraded", nonEmpty("reason", ""), nonEmpty("remedy", ""))
+		log.Info("degraded", nonEmpty("reason", "it is down"), nonEmpty("remedy", "start it"))
 		require.Equal(t, 1, strings.Count(out.String(), "remedy"), out.String())
 		require.Contains(t, out.String(), "start it")
 		require.Equal(t, 1, strings.Count(out.String(), "reason"), out.String())

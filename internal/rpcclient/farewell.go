@@ -8,48 +8,33 @@ import (
 	"sidetone/internal/devices"
 )
 
-// LeaveNothing has the farewell be an empty list, whatever Options.OnExit is or becomes.
-func (c *Client) LeaveNothing() { c.cleared.Store(true) }
+// LeaveNothing makes the farewell an empty list, whatever Options.OnExit is or becomes.
+func (c *Client) LeaveNothing() { c.leaveNothing.Store(true) }
 
-// onExit is what the farewell leaves in a client.
+// onExit returns what the farewell leaves in a client.
 func (c *Client) onExit() ExitPolicy {
-	if c.cleared.Load() {
+	if c.leaveNothing.Load() {
 		return ExitClear
 	}
 	return c.opts().OnExit
 }
 
-// awaitLastLink waits, until ctx ends, for the link to p that is being made: if p holds a list, as the agent stops a moment after it has
-// gone on in place of another one, since p might let nobody else connect; and if it is the first one, as the agent before may have been
-// killed.
+// awaitLastLink waits, until ctx ends, while a link to p is being made. It does so if p holds a list, because p might let no other link
+// in: the agent may be stopping just after it took over from another one. It also does so for the first link, because an agent that
+// was killed may have left p a list.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
-	for {
-		changed := c.Changed()
-		made := false
-		c.locked(func() {
-			made = (p.mayHold != nil || !p.met) && p.running && !p.waiting && !p.inSession && p.status.NextTry.IsZero()
-		})
-		if !made {
-			return
-		}
-		select {
-		case <-changed:
-		case <-p.attempt.done:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
+	_ = c.waitFor(ctx, p.attempt.done, func() bool {
+		wanted := p.mayHold != nil || !p.hadSession
+		return !wanted || !p.running || p.waiting || p.inSession || !p.status.NextTry.IsZero()
+	})
 }
 
-// farewellWithoutLink does what the policy says with a client that holds a list and has no link when
-// the agent stops, since it has just ended its connection, if it can be reached before ctx ends (rule R53).
+// farewellWithoutLink sends the farewell to a client that holds a list and has no link when the agent
+// stops, because it has just closed its connection, if it can be reached before ctx ends (rule R53).
 func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 	defer p.dropConn()
 	c.awaitSameClient(p)
-	var sent *devices.Snapshot
-	c.locked(func() { sent = p.mayHold })
-	tr := c.lastTransport(p)
+	sent, tr := read(c, func() *devices.Snapshot { return p.mayHold }), c.lastTransport(p)
 	if sent == nil || tr == "" || c.onExit() == ExitLeave || !p.offers(tr) {
 		return
 	}
@@ -63,33 +48,31 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 		return ctx.Err()
 	}
 	if p.bucket.linkDelay(time.Now()) > 0 {
-		return errors.New("it lets nobody connect yet")
+		return errors.New("it accepts no connection yet")
 	}
-	l, counts, err := c.openNewLink(ctx, p, p.location, tr, c.portTransports())
-	if err != nil {
+	conn := connection{at: p.location, over: tr}
+	if err := c.openNewLink(ctx, p, &conn, c.portTransports()); err != nil {
 		return err
 	}
-	defer l.close()
-	s := &session{link: l, mayHold: sent}
-	if counts && tr == HTTP {
+	defer conn.close()
+	s := &session{link: conn.link, mayHold: sent}
+	if conn.counts && tr == HTTP {
 		s.bucket = p.bucket
 	}
 	return s.farewell(ctx, c.onExit())
 }
 
-// awaitSameClient waits until a client that the port p may belong to has had its farewell over its
-// socket: nothing older may be sent over the port after it.
+// awaitSameClient waits until a client that the port p may belong to has got its farewell over its
+// socket: nothing older may be sent over the port after that.
 func (c *Client) awaitSameClient(p *peer) {
 	for _, q := range c.peers {
-		var same bool
-		c.locked(func() { same = q.attempt != nil && blocks(p, q) })
-		if same {
+		if read(c, func() bool { return q.attempt != nil && blocks(p, q) }) {
 			<-q.attempt.done
 		}
 	}
 }
 
-// farewell ends the session s of p as the policy says.
+// farewell sends p the farewell over its session s.
 func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
 	defer cancel()
@@ -103,9 +86,9 @@ func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 	})
 }
 
-// supersede notes that p has taken a list, or its farewell if that is nil, in place of what was sent to
-// those that may be the same client. A port then needs no farewell beside that of the socket. A socket
-// does, in case the port is not its own after all. mu is held.
+// supersede notes that p has taken a list, or the farewell if list is nil. That replaces what was sent to
+// peers that may be the same client: a port then needs no farewell of its own. A socket still does, in
+// case the port is not its own after all. mu is held.
 func (c *Client) supersede(p *peer, list *devices.Snapshot) {
 	for _, q := range c.peers {
 		switch {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// redialInterval is how long a connection that served nothing must have lived to be replaced at once
-// when it ends. One that ended earlier is replaced after growing pauses, so that a server that closes
-// idle connections does not make us spin.
+// redialInterval is the age at which a connection that served no request is replaced at once when it
+// ends. Younger ones are replaced after growing pauses, so that a server that closes idle connections
+// does not make us spin.
 const redialInterval = 5 * time.Second
 
 // redialTimeout bounds one attempt to reach a server that has closed an idle connection.
@@ -19,14 +19,13 @@ const redialTimeout = time.Second
 
 // httpLink is a link over HTTP POST. It writes its requests itself: each must leave in one
 // write with exactly the headers that the client accepts. Between requests it keeps a
-// connection open, because nothing else tells that the client has gone (rule R28).
+// connection open, because nothing else shows that the client has gone (rule R28).
 type httpLink struct {
 	target target
 	counts bool                        // each request costs a token
-	prove  func(context.Context) error // has the server prove itself again; nil while nothing secret is sent
-	gone   chan struct{}               // closed once the client cannot be reached any more
+	prove  func(context.Context) error // makes the server prove itself again; nil while nothing secret is sent
 
-	lifetime    context.Context // ends with close, and when the client has gone
+	lifetime    context.Context // ends with close, and when the client cannot be reached any more
 	endLifetime context.CancelFunc
 	wg          sync.WaitGroup
 
@@ -35,9 +34,9 @@ type httpLink struct {
 	redial *backoff
 }
 
-// openHTTP connects. The caller vouches that the server is a client, or sends nothing secret.
+// openHTTP connects. The caller has made sure that the server is a client, or sends nothing secret.
 func openHTTP(ctx context.Context, t target, prove func(context.Context) error, counts bool) (*httpLink, error) {
-	l := &httpLink{target: t, counts: counts, prove: prove, gone: make(chan struct{}), redial: t.backoff(retryFirst, redialInterval)}
+	l := &httpLink{target: t, counts: counts, prove: prove, redial: t.backoff(retryFirst, redialInterval)}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.endLifetime()
@@ -46,9 +45,9 @@ func openHTTP(ctx context.Context, t target, prove func(context.Context) error, 
 	return l, nil
 }
 
-// dial makes a new connection and takes it into use. Whose the port is counts once it is connected
-// to: before, another program could still take it over.
-func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
+// connect makes a new connection. It looks up the owner of the port afterwards: before, another program
+// could still take the port over.
+func (l *httpLink) connect(ctx context.Context) (net.Conn, error) {
 	conn, err := l.target.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errLost, err)
@@ -57,12 +56,21 @@ func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%w: the port has another owner now", errLost)
 	}
+	return conn, nil
+}
+
+// dial makes a new connection the one in use.
+func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
+	conn, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.useConn(conn, true)
 }
 
-// useConn puts conn in the place of the connection before. l.mu is held.
+// useConn replaces the connection in use with conn. l.mu is held.
 func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	if l.lifetime.Err() != nil {
 		_ = conn.Close()
@@ -71,7 +79,7 @@ func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	if l.conn != nil {
 		_ = l.conn.Close()
 	}
-	c := &httpConn{Conn: conn, opened: time.Now(), proven: proven, replies: make(chan httpReply, 1), done: make(chan struct{})}
+	c := &httpConn{Conn: conn, opened: time.Now(), proven: proven, replies: make(chan httpReply, 1)}
 	l.conn = c
 	l.wg.Go(func() {
 		c.read()
@@ -88,48 +96,46 @@ func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	return postResult(reply, nonce)
 }
 
-// errBroken means that a kept connection broke with a request on it, as when the server closes
-// it at the same moment. The link is still of use.
+// errBroken means that a kept connection broke during a request, for example because the server closed
+// it at the same moment. The link is still usable.
 var errBroken = fmt.Errorf("%w with the request", errLost)
 
-// post sends one request. One on a kept connection that breaks is sent once more on a new one,
-// unless that could cost a second token: then whoever counts them has to send it again.
+// post sends one request. If a kept connection breaks during the request, it is sent once more on a new
+// connection, unless that could cost a second token: then the session, which counts tokens, has to send
+// it again.
 func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) {
-	c, kept, err := l.connection(ctx)
-	if err != nil {
-		return httpReply{}, err
-	}
-	reply, err := l.exchange(ctx, c, payload)
-	if err == nil || !kept || ctx.Err() != nil || !errors.Is(err, errLost) {
-		return reply, err
-	}
-	if l.counts {
-		return reply, fmt.Errorf("%w: %w", errBroken, err)
-	}
-	if c, _, err = l.connection(ctx); err != nil {
-		return httpReply{}, err
-	}
-	return l.exchange(ctx, c, payload)
-}
-
-// exchange sends one request on c and waits for its reply. After a failure c is let go of: a
-// late reply must not be taken for the next one's.
-func (l *httpLink) exchange(ctx context.Context, c *httpConn, payload []byte) (httpReply, error) {
-	reply, err := c.exchange(ctx, postRequest(l.target, payload))
-	if err != nil {
-		l.mu.Lock()
-		if l.conn == c {
-			l.conn = nil
+	for {
+		c, kept, err := l.connection(ctx)
+		if err != nil {
+			return httpReply{}, err
 		}
-		l.mu.Unlock()
-		_ = c.Close()
+		reply, err := c.exchange(ctx, postRequest(l.target, payload))
+		if err == nil {
+			return reply, nil
+		}
+		l.drop(c)
+		switch {
+		case !kept || ctx.Err() != nil || !errors.Is(err, errLost):
+			return httpReply{}, err
+		case l.counts:
+			return httpReply{}, fmt.Errorf("%w: %w", errBroken, err)
+		}
 	}
-	return reply, err
 }
 
-// connection returns the kept connection, or a new one. Since the old one ended the port may
-// have got another owner, so the server has to prove itself again, unless the old one served
-// and ended only now: then its server has merely closed it, as the answer may have said.
+// drop stops using c after a failed request: a late reply must not be taken for that to the next one.
+func (l *httpLink) drop(c *httpConn) {
+	l.mu.Lock()
+	if l.conn == c {
+		l.conn = nil
+	}
+	l.mu.Unlock()
+	_ = c.Close()
+}
+
+// connection returns the kept connection, or a new one. The port may have another owner since the old
+// connection ended, so the server has to prove itself again, unless the old one had served a request and
+// has just ended: then its server has merely closed it, as the reply may have announced.
 func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err error) {
 	l.mu.Lock()
 	c = l.conn
@@ -137,7 +143,7 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	proven := c != nil && c.proven
 	if c != nil {
 		select {
-		case <-c.done:
+		case <-c.replies: // closed: nothing was asked for
 			proven = proven && c.served
 		default:
 			if proven {
@@ -154,21 +160,21 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	return c, false, err
 }
 
-// await keeps a connection open, which tells when the client goes: the request that got no
-// answer is given up, a late one is not told from silence.
+// await keeps a connection open to notice when the client goes. The request without an answer was given
+// up, so a late answer is not seen.
 func (l *httpLink) await(ctx context.Context) error {
 	if _, err := l.dial(ctx); err != nil {
 		return err
 	}
 	select {
-	case <-l.gone:
+	case <-l.lost():
 		return l.cause()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (l *httpLink) lost() <-chan struct{} { return l.gone }
+func (l *httpLink) lost() <-chan struct{} { return l.lifetime.Done() }
 
 func (l *httpLink) cause() error { return errLost }
 

@@ -14,16 +14,15 @@ import (
 	"time"
 )
 
-// httpConn is one connection. Its goroutine reads replies until the end.
+// httpConn is one connection. Its goroutine reads replies until the connection ends.
 type httpConn struct {
 	net.Conn
 	opened        time.Time
-	proven        bool        // leads to a server that has proved to be a client
-	awaitingReply atomic.Bool // a request is without its reply
-	served        bool        // has given a reply; owned by the reader until done
-	replies       chan httpReply
-	done          chan struct{}
-	err           error // why it ended, set before done is closed
+	proven        bool           // the server has proved to be a client
+	awaitingReply atomic.Bool    // a request was not replied to yet
+	served        bool           // there was a reply; owned by the reader until replies is closed
+	replies       chan httpReply // closed at the end
+	err           error          // why it ended, set before replies is closed
 }
 
 type httpReply struct {
@@ -32,7 +31,7 @@ type httpReply struct {
 }
 
 func (c *httpConn) read() {
-	defer close(c.done)
+	defer close(c.replies)
 	defer c.Close()
 	limit := &io.LimitedReader{R: c.Conn}
 	r := bufio.NewReader(limit)
@@ -46,7 +45,7 @@ func (c *httpConn) read() {
 			c.err = err
 		case !c.awaitingReply.Swap(false):
 			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", errLost, reply.status)
-		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for long
+		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for too long
 			c.err = fmt.Errorf("%w: the server tired of waiting", errLost)
 		default:
 			c.served = true
@@ -61,8 +60,8 @@ func (c *httpConn) read() {
 	}
 }
 
-// readReply reads one reply; last says that the server closes the connection after it. The
-// length of the reply is for r to limit.
+// readReply reads one reply; last says that the server closes the connection after it. The caller
+// limits what r can read.
 func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 	if _, err := r.Peek(1); err != nil {
 		return httpReply{}, false, fmt.Errorf("%w: %w", errLost, err)
@@ -79,21 +78,17 @@ func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 	return httpReply{resp.StatusCode, body}, resp.Close, nil
 }
 
-// replaceConn follows the end of a connection. A server may close one merely because it is idle;
-// only when it cannot be reached again has the client gone.
+// replaceConn replaces a connection that has ended. A server may close one merely because it is idle;
+// the client has gone only if it cannot be connected to again, or has restarted and forgotten (rule R51).
 func (l *httpLink) replaceConn(c *httpConn) {
 	pause := l.redialDelay(c)
 	sleep(l.lifetime, pause)
-	if !l.holds(c) {
+	if !l.uses(c) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(l.lifetime, redialTimeout)
 	defer cancel()
-	conn, err := l.target.connect(ctx)
-	if err == nil && !l.target.sameOwner() {
-		_ = conn.Close()
-		err = errLost // the client has restarted, and forgotten (rule R51)
-	}
+	conn, err := l.connect(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -105,12 +100,11 @@ func (l *httpLink) replaceConn(c *httpConn) {
 		// After a pause it may be another program that answers.
 		_, _ = l.useConn(conn, c.proven && pause == 0)
 	case l.lifetime.Err() == nil:
-		l.endLifetime() // this link does not come back: whoever listens there next has to be found anew
-		close(l.gone)
+		l.endLifetime() // this link is over: the next listener has to be found anew
 	}
 }
 
-// redialDelay is how long to wait before c, which has ended, is replaced.
+// redialDelay returns how long to wait before c, which has ended, is replaced.
 func (l *httpLink) redialDelay(c *httpConn) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +115,7 @@ func (l *httpLink) redialDelay(c *httpConn) time.Duration {
 	return l.redial.wait()
 }
 
-func (l *httpLink) holds(c *httpConn) bool {
+func (l *httpLink) uses(c *httpConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn == c && l.lifetime.Err() == nil
@@ -136,22 +130,18 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 		return httpReply{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	select {
-	case r := <-c.replies:
-		return r, nil
-	case <-c.done:
-		select {
-		case r := <-c.replies:
-			return r, nil
-		default:
+	case r, ok := <-c.replies:
+		if !ok {
 			return httpReply{}, c.err
 		}
+		return r, nil
 	case <-ctx.Done():
 		return httpReply{}, ctx.Err()
 	}
 }
 
-// postRequest is a whole HTTP request. No Origin, no charset, a length: the client leaves
-// requests that differ without an answer (rules R23 to R27).
+// postRequest returns a whole HTTP request, without Origin and charset, and with a length: the client
+// does not answer other requests (rules R23 to R27).
 func postRequest(t target, payload []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(payload) + 256)
@@ -163,8 +153,8 @@ func postRequest(t target, payload []byte) []byte {
 	return b.Bytes()
 }
 
-// postResult judges a reply: 200 with our nonce and no ERROR is delivery, 400 with a code is a
-// refusal of the connection, anything else does not come from the client (rules R41 to R43).
+// postResult returns nil for a reply that accepts the list (200 with our nonce and no ERROR), and the typed error for one
+// that refuses the list or the connection (400 with a code). Other replies do not come from the client (rules R41 to R43).
 func postResult(r httpReply, nonce string) error {
 	switch r.status {
 	case http.StatusOK:

@@ -10,38 +10,37 @@ import (
 	"sidetone/internal/local"
 )
 
-// Local is what the operating system knows of the sockets of this machine. Every call has its
-// own end: none blocks for long. Options without one probe the ports and find no IPC sockets.
+// Local is what the operating system knows of the sockets of this machine. No call blocks for long,
+// except Watch. Without a Local, ports are probed and no IPC sockets are found.
 type Local interface {
-	// Sockets lists the IPC sockets that exist now, best first. The notes say
-	// what was left out and why.
+	// Sockets lists the existing IPC sockets, best first. The notes say what was left out and why.
 	Sockets() (sockets []local.Socket, notes []health.Condition)
-	// Dial connects to an IPC socket and says who listens on it. With an error that may be that it is denied.
+	// Dial connects to an IPC socket and returns the process that listens on it. Beside an error, Process.Denied may be set.
 	Dial(ctx context.Context, path string) (net.Conn, local.Process, error)
-	// Listeners tells which of the ports have a listener, and of which user. An error means
-	// unknown, never none.
+	// Listeners returns the listeners on the given ports, with their users. An error means that they are unknown, never that
+	// there are none.
 	Listeners(ports []int) ([]local.Listener, error)
 	// HidesListeners reports whether a port may have a listener that Listeners leaves out.
 	HidesListeners() bool
 	// Identify fills in the process of each listener, where the system tells.
 	Identify([]local.Listener)
-	// LineageOf tells how a process is related to others.
+	// LineageOf returns how a process is related to others.
 	LineageOf(pid int) local.Lineage
-	// Watch calls notify, which does not block, when an IPC socket may have appeared or gone, until ctx
-	// ends. An error means that nothing will tell of that.
+	// Watch calls notify, which does not block, whenever an IPC socket may have appeared or gone, until ctx
+	// ends. An earlier return with an error means that such changes go unnoticed.
 	Watch(ctx context.Context, notify func()) error
-	// User is the user of this process, in the form of local.Process.UID; "" is unknown.
+	// User returns the user of this process, as in local.Process.UID; "": unknown.
 	User() string
 }
 
-// unrelated reports whether the processes a and b, of these lineages, are certainly not of one
-// client: they are other programs, and neither has started the other.
+// unrelated reports whether the processes a and b, with these lineages, certainly do not belong to one
+// client: their executables differ, and neither has started the other.
 func unrelated(a, b int, as, bs local.Lineage) bool {
 	known := a != 0 && b != 0 && as.Exe != "" && bs.Exe != "" && as.Parents != nil && bs.Parents != nil
 	return known && as.Exe != bs.Exe && !slices.Contains(as.Parents, b) && !slices.Contains(bs.Parents, a)
 }
 
-// noLocal is a system that tells nothing of its sockets.
+// noLocal stands for a system that reveals nothing of its sockets.
 type noLocal struct{}
 
 func (noLocal) Sockets() ([]local.Socket, []health.Condition) { return nil, nil }

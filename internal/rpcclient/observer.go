@@ -10,21 +10,20 @@ import (
 	"sidetone/internal/health"
 )
 
-// sessionObserver keeps the status of one session up to date, and logs what becomes of it.
+// sessionObserver updates the status of one session, and logs its events.
 type sessionObserver struct {
 	*Client
 	p        *peer
 	to       Address
-	start    time.Time
-	paced    bool              // by the client's tokens
-	accepted *devices.Snapshot // the list that it has accepted
-	ignored  bool              // the client does not know the command: there is nothing to empty
+	paced    bool              // each list costs a token of the client
+	accepted *devices.Snapshot // the list that the client has accepted last
+	ignored  bool              // the client does not know the command, so it needs no farewell
 }
 
 func (o *sessionObserver) delivered(d Delivery) {
 	o.ignored, o.accepted = false, &d.Snapshot
 	if d.First {
-		o.attemptChanged.Notify() // the attempts with others may have to end
+		o.attemptChanged.Notify() // attempts with other clients may have to end
 	}
 	on := onAccepted
 	if o.paced {
@@ -32,7 +31,12 @@ func (o *sessionObserver) delivered(d Delivery) {
 	}
 	o.applySessionOutcome(o.p, on, func(s *Session) {
 		*s = Session{Address: o.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
-		o.showTokens(s)
+		if o.paced {
+			s.Error, s.Reason = o.refusals(o.p), o.overHTTP()
+			if wait := o.p.bucket.delay(time.Now()); wait > 0 {
+				s.NextTry = time.Now().Add(wait)
+			}
+		}
 	})
 	clear(o.p.logged)
 	o.locked(func() {
@@ -40,26 +44,10 @@ func (o *sessionObserver) delivered(d Delivery) {
 		o.supersede(o.p, &d.Snapshot)
 	})
 	o.opts().OnDelivery(d)
-	// Only a session that lasts shows that the client is well: one that ends after each list
-	// must not be opened again at full speed.
-	if time.Since(o.start) > o.opts().RetryMax {
-		o.p.retryBackoff.reset()
-	}
 	o.p.refusalBackoff.reset()
 }
 
-// showTokens says what the client's tokens allow.
-func (o *sessionObserver) showTokens(s *Session) {
-	if !o.paced {
-		return
-	}
-	s.Error, s.Reason = o.refusals(o.p), o.overHTTP()
-	if wait := o.p.bucket.delay(time.Now()); wait > 0 {
-		s.NextTry = time.Now().Add(wait)
-	}
-}
-
-// slow says that an answer is overdue, and what the client may hold meanwhile.
+// slow shows that an answer is overdue, and what the client may hold meanwhile.
 func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
 	o.applySessionOutcome(o.p, onOverdue, func(s *Session) {
 		s.Address, s.Since, s.Pending, s.NextTry = o.to, since, sent.Generation, time.Time{}
@@ -72,7 +60,7 @@ func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
 	o.opts().Log.Warn("the client is slow", "client", o.to, "generation", sent.Generation)
 }
 
-// mutedIn are the microphones that are muted in any of the lists.
+// mutedIn returns the ids of the microphones that are muted in any of the lists.
 func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 	for _, list := range lists {
 		if list == nil {
@@ -87,7 +75,7 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 	return ids
 }
 
-// overHTTP says what HTTP means, and what would be better.
+// overHTTP returns the condition that updates are slow over HTTP.
 func (o *sessionObserver) overHTTP() *health.Condition {
 	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
 }
@@ -109,8 +97,8 @@ func (o *sessionObserver) refused(err error, again time.Time) {
 }
 
 // unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
-// the answer comes after all, the client was merely busy. Where only one client is to be talked to, the
-// session ends, to make room for another.
+// the answer comes after all, the client was merely busy. If only one client is to be talked to, the
+// session ends to make room for another.
 func (o *sessionObserver) unsupported(err error) (end error) {
 	var again bool
 	o.locked(func() {
@@ -129,7 +117,7 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 	return nil
 }
 
-// refusals says why the client lets nobody in over some transports for as long as it runs; "" if it does. mu is held.
+// refusals returns why the client refuses transports until it restarts; "": it refuses none. mu is held.
 func (c *Client) refusals(p *peer) string {
 	var why []string
 	for _, tr := range c.opts().Transports {

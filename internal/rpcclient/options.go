@@ -1,26 +1,26 @@
 package rpcclient
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"time"
 
 	"sidetone/internal/rpcclient/policy"
 )
 
 type (
-	// Selection says whom to report to.
+	// Selection says which clients to report to.
 	Selection = policy.Selection
 	// Transport is a way to talk to a client.
 	Transport = policy.Transport
-	// ExitPolicy says what an orderly end leaves in the client (rule R53).
+	// ExitPolicy says what an orderly stop leaves in the client (rule R53).
 	ExitPolicy = policy.Exit
 )
 
-// The words of these settings.
+// Values of these settings.
 const (
 	FirstClient = policy.FirstClient
 	IPC         = policy.IPC
@@ -31,29 +31,29 @@ const (
 	ExitLeave   = policy.ExitLeave
 )
 
-// Options configure a Client. What is zero takes the default of DefaultOptions.
+// Options configure a Client. DefaultOptions replaces zero values.
 type Options struct {
 	ClientID   string
 	Origin     string // sent on WebSocket only; "" = none (rules R19, R24)
 	Clients    Selection
 	Transports []Transport // in order of preference
-	Ports      []int       // in order of preference; none are searched unless they are given
+	Ports      []int       // to search, in order of preference; none by default
 	Local      Local
-	// DialPort connects to a port of 127.0.0.1; nil is this machine's.
+	// DialPort connects to a port of 127.0.0.1.
 	DialPort      func(ctx context.Context, port int) (net.Conn, error)
-	ProbeTimeout  time.Duration // how long finding out what a port is may hold up others
+	ProbeTimeout  time.Duration // how long identifying the owner of a port may delay other clients
 	AnswerTimeout time.Duration // for READY, and for an answer over IPC and WebSocket (rule R48)
-	HTTPTimeout   time.Duration // for whatever the client may make us queue for (rule R67)
+	HTTPTimeout   time.Duration // for anything that the client may make us queue for (rule R67)
 	Tokens        int           // how many connects and HTTP requests the client lets through at once (rule R67)
-	TokenEvery    time.Duration // and how long it takes to allow one more
+	TokenEvery    time.Duration // time until the client grants another token
 	RetryMax      time.Duration // longest wait between two searches (rule R72)
-	RefusedWait   time.Duration // shortest wait after a client refused to talk (rule R45)
-	ResendEvery   time.Duration // 0: never; else the list is sent again after that time (rule R90)
+	RefusedWait   time.Duration // shortest wait after the client refused to talk (rule R45)
+	ResendEvery   time.Duration // interval at which the list is sent again (rule R90); 0: never
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
 	OnDelivery    func(Delivery)
-	OnEvent       func(Event, Transport) // may be called by several goroutines at a time; it must not wait
-	Jitter        func() float64         // for what waits are lengthened by, in [0, 1); nil: by chance
+	OnEvent       func(Event, Transport) // must not block; may be called concurrently
+	Jitter        func() float64         // a number in [0, 1) that decides how much waits are lengthened
 	Log           *slog.Logger
 }
 
@@ -72,17 +72,21 @@ var DefaultOptions = Options{
 	RefusedWait:   30 * time.Second,
 	OnExit:        policy.ExitClear,
 	StopTimeout:   500 * time.Millisecond,
+	OnDelivery:    func(Delivery) {},
+	OnEvent:       func(Event, Transport) {},
+	Jitter:        rand.Float64,
+	Log:           slog.New(slog.DiscardHandler),
 }
 
 const (
 	retryFirst   = 250 * time.Millisecond
 	refusedFirst = time.Second     // first wait after a refused list (rule R44)
-	refusedMax   = 5 * time.Minute // and the longest
-	probeFirst   = time.Second     // first wait before a port's owner is asked again for a proof
-	probeMax     = time.Minute     // and the longest
+	refusedMax   = 5 * time.Minute // longest wait after a refusal
+	probeFirst   = time.Second     // first wait before the owner of a port is probed again
+	probeMax     = time.Minute     // longest wait between two probes
 )
 
-// answerLimits are those of answers over the transport.
+// answerLimits returns how long answers may take over the transport.
 func (o *Options) answerLimits(over Transport) limits {
 	t := limits{overdue: o.AnswerTimeout, silent: o.AnswerTimeout, hung: o.HTTPTimeout}
 	if over == HTTP {
@@ -92,36 +96,16 @@ func (o *Options) answerLimits(over Transport) limits {
 }
 
 func (o Options) withDefaults() Options {
-	d := DefaultOptions
-	if len(o.Transports) == 0 {
-		o.Transports = d.Transports
+	fields, defaults := reflect.ValueOf(&o).Elem(), reflect.ValueOf(DefaultOptions)
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
+			f.Set(defaults.Field(i))
+		}
 	}
-	if o.DialPort == nil {
-		o.DialPort = d.DialPort
-	}
-	if o.Jitter == nil {
-		o.Jitter = rand.Float64
-	}
-	if o.OnDelivery == nil {
-		o.OnDelivery = func(Delivery) {}
-	}
-	if o.OnEvent == nil {
-		o.OnEvent = func(Event, Transport) {}
-	}
-	o.Clients, o.OnExit = cmp.Or(o.Clients, d.Clients), cmp.Or(o.OnExit, d.OnExit)
-	o.Local, o.Log = cmp.Or(o.Local, d.Local), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, d.ProbeTimeout)
-	o.AnswerTimeout = cmp.Or(o.AnswerTimeout, d.AnswerTimeout)
-	o.HTTPTimeout = cmp.Or(o.HTTPTimeout, d.HTTPTimeout)
-	o.Tokens = cmp.Or(o.Tokens, d.Tokens)
-	o.TokenEvery = cmp.Or(o.TokenEvery, d.TokenEvery)
-	o.RetryMax = cmp.Or(o.RetryMax, d.RetryMax)
-	o.RefusedWait = cmp.Or(o.RefusedWait, d.RefusedWait)
-	o.StopTimeout = cmp.Or(o.StopTimeout, d.StopTimeout)
 	return o
 }
 
-// backoff is a new one that goes by the chance of the options.
+// backoff returns a new backoff that uses the options' jitter.
 func (o Options) backoff(first, ceiling time.Duration) *backoff {
 	return &backoff{first: min(first, ceiling), max: ceiling, jitter: o.Jitter}
 }

@@ -13,44 +13,44 @@ import (
 	"sidetone/internal/local"
 )
 
-// peer is one client process, or what stands where one might be. Until it restarts, what it
-// refused is remembered, and so is how many of its tokens were spent. Its state is that of its
-// status; transitions says how it changes.
+// peer is one client process, or another program on a socket or port where a client might be. What it
+// refused, and how many of its tokens were spent, is remembered until it restarts. The state of its
+// status changes by the table transitions.
 type peer struct {
 	location        // owned by Client.Run
 	outbox          *outbox
 	bucket          *tokenBucket
-	retryBackoff    *backoff // after a session that ended
+	retryBackoff    *backoff // after the end of a session
 	refusalBackoff  *backoff // after a refusal to talk
-	probeBackoff    *backoff // after an answer, or a silence, that is not a client's
+	probeBackoff    *backoff // after a failed proof
 	nextTry         time.Time
-	givenUp         error // not nil: given up, there is nothing to try before it restarts
+	givenUp         error // not nil: nothing is tried before it restarts
 	notClientReason error // why its state is occupied
 
 	// Owned by the attempt while one runs, else by Client.Run.
 	conn        net.Conn // fresh, to the socket; nil once used
 	dialedAt    time.Time
 	hasAnswered bool            // the command, at least once
-	hasGreeted  bool            // since it started
+	hasGreeted  bool            // there was a session since it started
 	logged      map[string]bool // what was logged since the last delivery
 
-	attempt *attempt // that runs; nil: none
+	attempt *attempt // nil: none runs
 
 	// Guarded by Client.mu.
 	status         Session
-	refused        map[Transport]error // for as long as the process lives
+	refused        map[Transport]error // why it refuses transports until it restarts
 	lastTransport  Transport           // over which it has answered last; "": none since it restarted
-	askOnceMore    bool                // if it does not answer
-	nextLink       *pendingLink        // to go on with
+	askOnceMore    bool                // reconnect and ask again if it does not answer
+	nextLink       *pendingLink        // for the next session
 	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
-	met            bool                // there was a link to it that worked
+	hadSession     bool                // there was a session with it
 	admitted       bool                // it may be talked to
-	proof          *Proof              // of its port, for which it was asked; nil: it has given the free one, or none
-	inheritedProof *Proof              // by another agent; nil: none, or it was made use of
+	proof          *Proof              // of its port; nil: the free one, or none
+	inheritedProof *Proof              // given to another agent; nil: none, or it was used
 	progress                           // of the attempt that runs
 
-	// What tells which ports may belong to which sockets (rule R76), guarded by Client.mu.
-	lineagePID int // the process whose lineage it is
+	// What decides which ports may belong to which sockets (rule R76), guarded by Client.mu.
+	lineagePID int // the process that lineage is of
 	lineage    local.Lineage
 	portOnly   bool // it has a port, and its socket is not known
 	socketOnly bool // it has a socket, and its port is not known
@@ -59,42 +59,42 @@ type peer struct {
 // progress is how far an attempt has come.
 type progress struct {
 	running        bool // it has begun
-	waiting        bool // for its turn, behind another client
-	probing        bool // the port is asked for a proof that a client could take for the word of its vendor
-	probeIsSlow    bool // it takes long to prove itself, and holds up nobody any more
-	greeted        bool // it has said READY over its socket, and waits for ports that may be its own to fall silent
-	inSession      bool // it has a link that works
-	countsLinks    bool // which may have cost it a token
-	commandUnknown bool // it says that it does not know the command
+	waiting        bool // for its turn
+	probing        bool // the port is asked for a proof that a client could take for its vendor's list
+	probeIsSlow    bool // proving the port takes long, and delays other clients no more
+	greeted        bool // READY came over the socket; now attempts with ports that may be its own have to end
+	inSession      bool // it has a working link
+	linkMayCost    bool // that link may have cost it a token
+	commandUnknown bool // the client says that it does not know the command
 }
 
 // attempt is one attempt to talk to a peer.
 type attempt struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	done      chan struct{} // closed at the end, after which the next two may be read
-	delivered bool          // a list
+	done      chan struct{} // closed at the end; delivered and err may be read after that
+	delivered bool          // the client has accepted a list
 	err       error         // why it has ended
 
 	// Owned by Client.Run.
 	at              location
 	endWhenIdle     chan struct{} // closed: end as soon as nothing is in flight
-	upgrade         *pendingLink  // a better link, while it is made
+	upgrade         *pendingLink  // a better link that is being opened
 	nextUpgrade     time.Time     // when one may be tried again
 	upgradeBackoff  *backoff
 	excluded        bool // it ends with a farewell
-	yielding        bool // it may no longer be talked to
-	settingsChanged bool // new settings may leave out what it uses, or have something better
+	yielding        bool // it must not go on
+	settingsChanged bool // new settings may forbid its transport, or offer a better one
 }
 
-// The causes with which an attempt is ended from outside.
+// The causes for which an attempt is cancelled.
 var (
-	errStopping  = errors.New("the agent stops")                                             // in order, with a farewell
+	errStopping  = errors.New("the agent stops")                                             // with a farewell
 	errReconnect = errors.New("there is a better way now, or it may no longer be talked to") // without a farewell
 	errExcluded  = errors.New("the settings leave it out now")                               // with a farewell
 )
 
-// Errors that tell something of the location, not of the client.
+// Errors about the location, not the client.
 var (
 	errNotClient      = errors.New("the program on the port does not answer as a client does")
 	errUnreachable    = errors.New("nobody listens on the socket")
@@ -118,7 +118,7 @@ func (c *Client) newPeer(who local.Process) *peer {
 	return p
 }
 
-// rank puts clients with a socket before those without, and ports that the system lists before others, then goes by port.
+// rank orders clients: those with a socket first, then ports that the system lists, then others; equal ones by port.
 func (c *Client) rank(a, b *peer) int {
 	class := func(p *peer) int {
 		switch {
@@ -137,7 +137,7 @@ func (c *Client) setBackoffs(p *peer) {
 	p.retryBackoff, p.refusalBackoff = o.backoff(retryFirst, o.RetryMax), o.backoff(o.RefusedWait, max(refusedMax, o.RefusedWait))
 }
 
-// applyOutcome puts the transition of p after an outcome into force.
+// applyOutcome changes the state of p, and when it is tried next, as transitions says for the outcome.
 func (c *Client) applyOutcome(p *peer, on outcome) State {
 	t := transitions.After(c.stateOf(p), on)
 	p.givenUp, p.notClientReason, p.nextTry = nil, nil, time.Time{}
@@ -153,19 +153,18 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	return t.To
 }
 
-// applySessionOutcome is applyOutcome for what happens while p is talked to: f fills in the status.
+// applySessionOutcome is applyOutcome for what happens during an attempt. f fills in the status.
 func (c *Client) applySessionOutcome(p *peer, on outcome, f func(*Session)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	to := transitions.After(p.status.State, on).To
-	f(&p.status)
-	p.status.State = to
-	c.notifyAll()
+	c.updateSession(p, func(s *Session) {
+		to := transitions.After(s.State, on).To
+		f(s)
+		s.State = to
+	})
 }
 
-// keepConn stores a connection for the next attempt.
+// keepConn keeps a connection for the next attempt.
 func (p *peer) keepConn(conn net.Conn) {
-	if p.attempt != nil || p.conn != nil { // in this order: conn is the attempt's while one runs
+	if p.attempt != nil || p.conn != nil { // in this order: a running attempt owns p.conn
 		_ = conn.Close()
 		return
 	}
@@ -179,7 +178,7 @@ func (p *peer) dropConn() {
 	}
 }
 
-// logOnce logs what was not logged since the last delivery: tries that fail in the same way are no news.
+// logOnce logs each line once between two deliveries: attempts that fail in the same way are no news.
 func (c *Client) logOnce(p *peer, msg string, args ...any) {
 	line := fmt.Sprint(append([]any{msg}, args...)...)
 	if !p.logged[line] && len(p.logged) < maxLogged {
@@ -188,22 +187,18 @@ func (c *Client) logOnce(p *peer, msg string, args ...any) {
 	}
 }
 
-// maxLogged bounds how much is logged between two deliveries: each error may differ by a detail.
+// maxLogged bounds what is logged between two deliveries: errors may differ in details.
 const maxLogged = 50
 
-// refusedWith is why p lets nobody in over the transport for as long as it runs; nil: it may.
-func (c *Client) refusedWith(p *peer, over Transport) (err error) {
-	c.locked(func() { err = p.refused[over] })
-	return err
+// refusedWith returns why p refuses the transport until it restarts; nil: it does not, as far as is known.
+func (c *Client) refusedWith(p *peer, over Transport) error {
+	return read(c, func() error { return p.refused[over] })
 }
 
-// forgetRefusals forgets what p has refused.
 func (c *Client) forgetRefusals(p *peer) { c.locked(func() { clear(p.refused) }) }
 
-// allRefused reports whether the client has refused all that it offers for as long as it runs.
+// allRefused reports whether the client refuses all transports that it offers until it restarts.
 func (c *Client) allRefused(p *peer) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	left := func(t Transport) bool { return p.offers(t) && p.refused[t] == nil }
-	return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, left)
+	return read(c, func() bool { return len(p.refused) > 0 && !slices.ContainsFunc(c.opts().Transports, left) })
 }

@@ -14,11 +14,16 @@ import (
 // provenPort is a port whose owner has proved to be a client. Names and ids of devices go to nobody else (rule R10).
 type provenPort struct {
 	target
-	// over is the transport whose answer was the proof: a WebSocket's READY (rule R11), or an answer to an empty list over HTTP
-	// (rule R12). "" is the fingerprint, which costs the client nothing (rule R8).
-	over   Transport
-	link   link // what proving it has opened; nil: nothing
-	counts bool // it may be the client itself, which counts tokens (rule R67)
+	Proof
+	link link // opened by the proof; nil: none
+}
+
+// Proof is how the owner of a port has proved to be a client.
+type Proof struct {
+	// Over is the transport whose answer was the proof: a WebSocket's READY (rule R11), or an answer to an empty list over HTTP
+	// (rule R12). "" is the fingerprint, the free proof, which costs the client nothing (rule R8).
+	Over   Transport `json:"over"`
+	Counts bool      `json:"counts,omitempty"` // it may be Discord's own client, which counts tokens (rule R67)
 }
 
 func (p *provenPort) close() {
@@ -28,20 +33,20 @@ func (p *provenPort) close() {
 }
 
 // prove finds out whether a client holds the port: by the free proof or, where that is missing, over the
-// transports in by. The free proof is waited for as long as any answer, since to ask a client for another
-// one costs it a token. Meanwhile other clients go first.
+// transports in by. It waits for the free proof as long as for any answer, because any other proof costs
+// the client a token. Meanwhile other clients go first.
 func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport) (*provenPort, error) {
 	defer c.markWhenSlow(p)()
 	t := c.target(at)
 	free := fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
 	case free == nil:
-		return &provenPort{target: t, counts: true}, nil
+		return &provenPort{target: t, Proof: Proof{Counts: true}}, nil
 	case errors.Is(free, errNoClient):
 		return nil, free
 	}
-	if told := c.takeInheritedProof(p); told != nil {
-		return &provenPort{target: t, over: told.Over, counts: told.Counts}, nil
+	if inherited := c.takeInheritedProof(p); inherited != nil {
+		return &provenPort{target: t, Proof: *inherited}, nil
 	}
 	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
@@ -50,28 +55,28 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	for _, over := range by {
 		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
-			proof := &Proof{over, mayCountTokens(free)}
-			c.locked(func() { p.proof = proof })
-			return &provenPort{t, over, l, proof.Counts}, nil
+			proof := Proof{over, mayCountTokens(free)}
+			c.locked(func() { p.proof = &proof })
+			return &provenPort{t, proof, l}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if errors.As(err, new(*refusalError)) {
-			refused = err // it speaks as a client does, and says why it refuses
+			refused = err // it speaks the protocol, and says why it refuses
 		}
 	}
 	return nil, refused
 }
 
-// takeInheritedProof returns, once, how p has proved to be a client to the agent before this one: that costs a client its list, or a token.
-func (c *Client) takeInheritedProof(p *peer) (told *Proof) {
-	c.locked(func() { told, p.inheritedProof = p.inheritedProof, nil })
-	return told
+// takeInheritedProof returns, once, the proof that p has given to the agent before this one. To ask for it again would cost the client
+// its list or a token.
+func (c *Client) takeInheritedProof(p *peer) (proof *Proof) {
+	c.locked(func() { proof, p.inheritedProof = p.inheritedProof, nil })
+	return proof
 }
 
-// markWhenSlow notes that proving p takes longer than ProbeTimeout, so that others may go first, unless
-// what it returns is called before.
+// markWhenSlow lets other clients go first if done is not called within ProbeTimeout.
 func (c *Client) markWhenSlow(p *peer) (done func()) {
 	over := false
 	timer := time.AfterFunc(c.opts().ProbeTimeout, func() {
@@ -88,14 +93,14 @@ func (c *Client) markWhenSlow(p *peer) (done func()) {
 	}
 }
 
-// mayCountTokens reports whether a server that has not given the free proof, because of that error, may be
-// Discord's own client, which counts tokens: it did not answer GET in another way, but late or not at all.
+// mayCountTokens reports whether a server that failed to give the free proof with this error may be Discord's
+// own client, which counts tokens: it did not answer GET in another way, but late or not at all.
 func mayCountTokens(free error) bool { return !errors.Is(free, errOtherAnswer) }
 
 // proveBy asks for a proof that is not free. An empty list is sent only to a server that is certainly not
-// Discord's own client, which would take it for its vendor's: a server that is merely late is asked for
-// the free proof again another time (rule R12). The answer may take as long as that to any list: a server
-// with a line would only make the next request wait behind one that was given up (rule R88).
+// Discord's own client, which would take it for its vendor's list: a server that is merely late is asked
+// for the free proof again later (rule R12). The answer may take as long as that to any list: in a server
+// that queues requests, the next one would only wait behind the one that was given up (rule R88).
 func (c *Client) proveBy(ctx context.Context, p *peer, t target, over Transport, free error) (link, error) {
 	if mayCountTokens(free) {
 		if over == HTTP {
@@ -119,24 +124,24 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t target, over Transport,
 		return l, err
 	}
 	l, err := proveByAnswer(ctx, t)
-	if err == nil || !errors.Is(err, errNotRPC) { // it may have been taken for a list
+	if err == nil || !errors.Is(err, errNotRPC) { // a client may have stored the empty list
 		c.resendOthers(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.prove = c.reprove(p, &provenPort{target: t, over: over})
+	l.prove = c.reprove(p, t, over)
 	return l, nil
 }
 
-// reprove has a port prove itself once more, in the way in which it has before.
-func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error {
+// reprove returns a function that makes the owner of a port prove itself once more, in the same way as before.
+func (c *Client) reprove(p *peer, t target, over Transport) func(context.Context) error {
 	return func(ctx context.Context) error {
-		free := fingerprint(ctx, port.target, c.opts().AnswerTimeout)
-		if free == nil || port.over == "" {
-			return free
+		err := fingerprint(ctx, t, c.opts().AnswerTimeout)
+		if err == nil || over == "" {
+			return err
 		}
-		l, err := c.proveBy(ctx, p, port.target, port.over, free)
+		l, err := c.proveBy(ctx, p, t, over, err)
 		if err == nil {
 			l.close()
 		}
@@ -144,8 +149,8 @@ func (c *Client) reprove(p *peer, port *provenPort) func(context.Context) error 
 	}
 }
 
-// resendOthers sends their list again to all clients but p: the empty list that was to prove a port may
-// have reached one of them, and replaced its list.
+// resendOthers sends the list again to all clients but p: the empty list that probed a port may have
+// reached one of them, and replaced its list.
 func (c *Client) resendOthers(p *peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,11 +161,11 @@ func (c *Client) resendOthers(p *peer) {
 	}
 }
 
-// fingerprintBody is what the client says to every path that it does not know.
+// fingerprintBody is the client's answer for every path that it does not know.
 const fingerprintBody = `{"code":0,"message":"Not Found"}`
 
-// maxFingerprint bounds what is read of a port's owner that may be anything, in bytes: the
-// client's answer is some hundred. A header need not have an end.
+// maxFingerprint bounds what is read from an unknown server, in bytes: the client's answer has some
+// hundred, but a header may be endless.
 const maxFingerprint = 8 << 10
 
 // fingerprint asks for the free proof. errNoClient means that nobody listens.
@@ -193,12 +198,12 @@ func fingerprint(ctx context.Context, t target, within time.Duration) error {
 	return nil
 }
 
-// errOtherAnswer is that of a server which answers, but not as the client does.
+// errOtherAnswer means that the server answers GET, but not as the client does.
 var errOtherAnswer = fmt.Errorf("%w: it answers GET / in its own way", errNotRPC)
 
 // proveByAnswer sends an empty list to a server that follows only the specification's HTTP
-// recipe. It tells nothing but the application id. An answer to the command is proof, even one
-// that refuses it; an HTTP error with a code and a message is not: many servers send those
+// recipe. It reveals nothing but the application id. An answer to the command is proof, even a
+// refusal; an HTTP error with a code and a message is none, because many servers send those
 // (rule R12).
 func proveByAnswer(ctx context.Context, t target) (*httpLink, error) {
 	l, err := openHTTP(ctx, t, nil, false)

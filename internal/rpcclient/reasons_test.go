@@ -22,8 +22,8 @@ func TestEveryReasonIsRecorded(t *testing.T) {
 		require.NotNil(t, reasonOf(err))
 		healthtest.Raised(t, *reasonOf(err))
 	}
-	for _, p := range []*peer{{}, {location: location{Process: local.Process{UID: "1001"}}}} {
-		healthtest.Raised(t, p.foreignReason("1000"))
+	for _, at := range []location{{socket: local.Socket{Path: "/run/user/1000/discord-ipc-0"}}, {Process: local.Process{UID: "1001"}}} {
+		healthtest.Raised(t, *(&peer{location: at}).foreignReason("1000"))
 	}
 	for _, ports := range [][]int{nil, {6463}, {6463, 6464}} {
 		c := &Client{}

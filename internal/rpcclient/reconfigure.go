@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Reconfigure puts other options into force, before Run or while it runs. The newest count. Sessions
-// go on: what concerns times and pace holds from the next message on; a transport, a port or a
-// folder that is left out is given up once there is another link to the same client or, where there
-// is none, after the client was told as OnExit says. Another ClientID begins all over.
+// Reconfigure changes the options, before Run or while it runs. The last call wins. Sessions go on:
+// times and pace apply from the next message on. A transport, port or folder that is no longer allowed
+// is given up once there is another link to the same client or, if there can be none, after the farewell.
+// Another ClientID ends all sessions with a farewell, and starts new ones.
 func (c *Client) Reconfigure(opts Options) {
 	opts = opts.withDefaults()
 	c.mu.Lock()
@@ -18,7 +18,7 @@ func (c *Client) Reconfigure(opts Options) {
 	c.attemptChanged.Notify()
 }
 
-// reconfigure puts the options into force that Reconfigure was given. It reports whether sockets are to be watched anew.
+// reconfigure applies the options given to Reconfigure. It reports whether sockets have to be watched anew.
 func (c *Client) reconfigure() (watch bool) {
 	var now *Options
 	c.locked(func() { now, c.newOptions = c.newOptions, nil })
@@ -32,7 +32,7 @@ func (c *Client) reconfigure() (watch bool) {
 		p.bucket.configure(now.Tokens, now.TokenEvery)
 		switch {
 		case now.ClientID != was.ClientID:
-			c.restartAs(p)
+			c.restart(p)
 		case reach:
 			c.forgetRefusals(p)
 			c.applyOutcome(p, onNewChance)
@@ -53,11 +53,11 @@ func (c *Client) reconfigure() (watch bool) {
 		c.unlisted.due = time.Time{}
 		c.restartSearch()
 	}
-	c.locked(c.notifyAll) // who waits may go on
+	c.locked(c.notifyAll) // attempts that wait may go on
 	return watch
 }
 
-// reconsider has r look for a better link at once, whatever came of the tries before.
+// reconsider makes r look for a better link at once, however earlier tries ended.
 func (r *attempt) reconsider() {
 	r.settingsChanged, r.nextUpgrade = true, time.Time{}
 	r.upgradeBackoff.reset()
@@ -66,23 +66,23 @@ func (r *attempt) reconsider() {
 	}
 }
 
-// sameLocal reports whether both look at the same folders. Those that cannot be compared differ.
+// sameLocal reports whether both look at the same folders. Values that cannot be compared count as different.
 func sameLocal(a, b Local) bool {
-	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+	return reflect.TypeOf(a).Comparable() && a == b
 }
 
-// restartAs ends what p was told in the name of another application, whose tokens are others.
-func (c *Client) restartAs(p *peer) {
+// restart ends the session with p for a change of the client id. The new one has tokens of its own.
+func (c *Client) restart(p *peer) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.refill()
+	p.bucket.setFull(time.Time{})
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }
 
-// resendWhenDue sends the lists again where that is wanted from time to time: another application that
-// reports the same id takes the entry along when it goes (rule R90).
+// resendWhenDue sends the list again every Options.ResendEvery: another application that reports the
+// same id removes the client's entry when it goes (rule R90).
 func (c *Client) resendWhenDue() {
 	every, now := c.opts().ResendEvery, time.Now()
 	switch {

@@ -2,33 +2,33 @@ package rpcclient
 
 import "sidetone/internal/transition"
 
-// State is what a client is to us. Transitions says how one follows from another.
+// State is the state of a client. The table transitions says which one follows from another.
 type State string
 
-// The states, those that are shown as a session with the best first.
+// The states. Those that are shown as a session come first, the best one at the top.
 const (
 	Ready       State = "ready"       // the client has the list and learns of changes at once
 	Degraded    State = "degraded"    // the same over HTTP, where the client takes an update every 30 s (rule R67)
 	Slow        State = "slow"        // the client has answered before, and an answer is overdue: it may hold an older list
-	Connecting  State = "connecting"  // a client was found, no list delivered yet
-	Unsupported State = "unsupported" // the client greets and never answers the command (rule R13)
+	Connecting  State = "connecting"  // a client was found, and no list was delivered yet
+	Unsupported State = "unsupported" // the client sends READY and never answers the command (rule R13)
 	Refused     State = "refused"     // the client refuses, see Error and Remedy
 	Foreign     State = "foreign"     // the client belongs to another user and gets nothing (rule R6)
 	Waiting     State = "waiting"     // another client is served, or it may be the same one
-	Searching   State = "searching"   // no client found; of a socket or a port: nobody has proved to be one
+	Searching   State = "searching"   // no client found; for a socket or a port: its owner has not proved to be one
 	Stopped     State = "stopped"
 
 	occupied State = "occupied" // a port that another program holds; not shown as a session
 )
 
-// sessionStates are the states of a session, in the order of preference.
+// sessionStates are the states that are shown as a session, best first.
 var sessionStates = []State{Ready, Degraded, Slow, Connecting, Unsupported, Refused, Foreign, Waiting}
 
-// outcome is what happened to a client, as far as it decides what comes next.
+// outcome is an event that decides the next state of a client.
 type outcome string
 
 const (
-	// While it is talked to.
+	// During an attempt.
 	onAdmitted     outcome = "it may be talked to"
 	onMustWait     outcome = "it has to wait: another one is served, or it may be the same one"
 	onAccepted     outcome = "it has accepted a list"
@@ -51,16 +51,16 @@ const (
 	onInterrupted       outcome = "there is a better way to it, or it may not be talked to any more"
 	onRestarted         outcome = "it has restarted meanwhile"
 
-	// Beside all attempts.
+	// Outside of attempts.
 	onNewChance outcome = "a place or a setting that it lacked is there, or all is to be sent again"
 	onOtherUser outcome = "it belongs to another user, or nobody knows to whom"
 )
 
-// retry says when a client is tried next, by itself.
+// retry says when a client is tried next, unless something else happens before.
 type retry string
 
 const (
-	noTry           retry = "" // nothing ends, nothing begins
+	noTry           retry = "" // the attempt goes on
 	tryAtOnce       retry = "at once"
 	trySoon         retry = "0.25 s, growing to `rpc.retry_max`"
 	tryLater        retry = "30 s, growing to 5 min"
@@ -71,7 +71,7 @@ const (
 
 var line = transition.NewLine[State, outcome, retry]
 
-// transitions is all that decides what follows an outcome. docs/architecture.md shows it.
+// transitions decides what follows from an outcome. docs/architecture.md shows it.
 var transitions = transition.Table[State, outcome, retry]{
 	line(onAdmitted, []State{Slow}, "", noTry),
 	line(onAdmitted, nil, Connecting, noTry),

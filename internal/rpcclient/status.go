@@ -1,13 +1,14 @@
 package rpcclient
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"sidetone/internal/health"
 )
 
-// Address says which client a session talks to, and how.
+// Address identifies a client and the way to it.
 type Address struct {
 	Transport Transport `json:"transport,omitempty"`
 	Socket    string    `json:"socket,omitempty"` // path, over IPC
@@ -16,12 +17,9 @@ type Address struct {
 	Name      string    `json:"name,omitempty"`   // of its program, where the system tells
 }
 
-// String is the address for people, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
+// String returns the address for people, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
 func (a Address) String() string {
-	who := "a client"
-	if a.Name != "" {
-		who = a.Name
-	}
+	who := cmp.Or(a.Name, "a client")
 	if a.PID != 0 {
 		who += fmt.Sprintf(" (pid %d)", a.PID)
 	}
@@ -39,34 +37,34 @@ func (a Address) String() string {
 type Session struct {
 	State State `json:"state"`
 	Address
-	Generation uint64            `json:"generation,omitempty"` // last one delivered
-	Delivered  time.Time         `json:"delivered,omitzero"`   // when
-	Devices    int               `json:"devices"`              // how many the client has
+	Generation uint64            `json:"generation,omitempty"` // of the last list delivered
+	Delivered  time.Time         `json:"delivered,omitzero"`   // when that was
+	Devices    int               `json:"devices"`              // how many that list had
 	Since      time.Time         `json:"since,omitzero"`       // Slow: since when an answer is overdue
-	Pending    uint64            `json:"pending,omitempty"`    // generation that was sent and not answered: the client may have it instead
-	Muted      []string          `json:"muted,omitempty"`      // Slow: microphones that the client may take for muted, by id
-	NextTry    time.Time         `json:"next_try,omitzero"`    // when something is tried again, or may be sent again, by itself
+	Pending    uint64            `json:"pending,omitempty"`    // Slow: generation that was sent and not answered, which the client may hold
+	Muted      []string          `json:"muted,omitempty"`      // Slow: ids of microphones that the client may take for muted
+	NextTry    time.Time         `json:"next_try,omitzero"`    // when the next attempt starts, or the next list may be sent
 	Error      string            `json:"error,omitempty"`      // the last thing that went wrong
-	Reason     *health.Condition `json:"reason,omitempty"`     // behind Error, or what to know beside it
+	Reason     *health.Condition `json:"reason,omitempty"`     // Error as a condition, or one that is no error
 }
 
-// Status is the present state of everything that is known of clients.
+// Status is the present state of all sessions and of the search for clients.
 type Status struct {
 	State    State              `json:"state"`             // of the best session; Searching without any
-	Sessions []Session          `json:"sessions"`          // one for each client, in the order in which they are preferred
-	Notes    []health.Condition `json:"notes,omitempty"`   // what stands where a client might be, and that nothing tells of new ones
+	Sessions []Session          `json:"sessions"`          // one for each client, preferred clients first
+	Notes    []health.Condition `json:"notes,omitempty"`   // other programs where a client might be, and that new clients are not announced
 	NextTry  time.Time          `json:"next_try,omitzero"` // of the next search
 	Error    string             `json:"error,omitempty"`   // why there is no session
-	Reason   *health.Condition  `json:"reason,omitempty"`  // behind Error
+	Reason   *health.Condition  `json:"reason,omitempty"`  // Error as a condition
 }
 
 // Connected reports whether any client has the list.
 func (s Status) Connected() bool { return s.State == Ready || s.State == Degraded }
 
-// Remedy is what a person can do, in English.
+// Remedy returns what the user can do, in English.
 func (s Session) Remedy() string { return remedyOf(s.Reason) }
 
-// Remedy is what a person can do, in English.
+// Remedy returns what the user can do, in English.
 func (s Status) Remedy() string { return remedyOf(s.Reason) }
 
 func remedyOf(reason *health.Condition) string {

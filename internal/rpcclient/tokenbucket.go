@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// tokenBucket holds size tokens, and one more in each interval, which run from the first use
-// of a full one. A new one is full. One counts along what is left of the tokens of a client (rule
-// R67): a session and a better link that is about to follow it draw on the same one. Another paces
-// a session.
+// tokenBucket holds up to size tokens and regains one in each interval; the intervals run from the
+// first use of a full bucket. A new bucket is full. Each peer has one that mirrors the client's own
+// (rule R67), shared by its session and a better link that is about to replace it. Another one paces
+// each session.
 type tokenBucket struct {
 	mu       sync.Mutex
 	size     int
 	every    time.Duration
-	fullAt   time.Time     // one interval for each used token
-	reserved int           // tokens that links will take
-	resized  chan struct{} // closed when it holds more or less, or gets a token sooner or later, than before
+	fullAt   time.Time     // when it is full again: one interval for each used token
+	reserved int           // tokens set aside for links
+	resized  chan struct{} // closed when configure changes size or every
 }
 
 func newTokenBucket(size int, every time.Duration) *tokenBucket {
 	return &tokenBucket{size: size, every: every, resized: make(chan struct{})}
 }
 
-// newPacer limits the lists of one session, hence never more than 50 in any second (rule R70).
+// newPacer returns the bucket that limits the lists of one session to 50 in any second (rule R70).
 func newPacer() *tokenBucket { return newTokenBucket(paceBurst, time.Second/pacePerSecond) }
 
 const (
@@ -30,7 +30,7 @@ const (
 	pacePerSecond = 40
 )
 
-// configure changes what a full bucket holds. What was spent stays spent.
+// configure changes size and interval. Spent tokens stay spent.
 func (b *tokenBucket) configure(size int, every time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func (b *tokenBucket) configure(size int, every time.Duration) {
 	b.resized = make(chan struct{})
 }
 
-// changed is closed when what delay and linkDelay say from now on may be wrong, in either direction. That of a nil bucket never is.
+// changed returns a channel that is closed when delay and linkDelay may return other values, shorter or longer; nil for a nil bucket.
 func (b *tokenBucket) changed() <-chan struct{} {
 	if b == nil {
 		return nil
@@ -52,20 +52,14 @@ func (b *tokenBucket) changed() <-chan struct{} {
 	return b.resized
 }
 
-// refill makes it full, as that of another application is.
-func (b *tokenBucket) refill() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.fullAt = time.Time{}
-}
-
-// full is when it is full again, and setFull sets that as another agent has counted it.
+// full returns when the bucket is full again.
 func (b *tokenBucket) full() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.fullAt
 }
 
+// setFull sets when the bucket is full again; the zero time fills it.
 func (b *tokenBucket) setFull(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +69,7 @@ func (b *tokenBucket) setFull(at time.Time) {
 	}
 }
 
-// outstanding is how many tokens have been spent that are not back yet, and when the next one is.
+// outstanding returns how many spent tokens are not back yet, and when the next one will be.
 func (b *tokenBucket) outstanding(now time.Time) (n int, next time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +81,7 @@ func (b *tokenBucket) outstanding(now time.Time) (n int, next time.Duration) {
 	return n, left - time.Duration(n-1)*b.every
 }
 
-// delay is how long a list has to wait for a token that no link has reserved. It uses nothing up. A
+// delay returns how long a list has to wait for a token that no link has reserved. It spends none. A
 // nil bucket has no limit.
 func (b *tokenBucket) delay(now time.Time) time.Duration {
 	if b == nil {
@@ -98,26 +92,26 @@ func (b *tokenBucket) delay(now time.Time) time.Duration {
 	return b.delayFor(now, 1+b.reserved)
 }
 
-// linkDelay is how long a link has to wait for its token.
+// linkDelay returns how long a link has to wait for its token.
 func (b *tokenBucket) linkDelay(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.delayFor(now, 1)
 }
 
-// delayFor says how long to wait until there are n tokens. mu is held.
+// delayFor returns how long to wait until there are n tokens. mu is held.
 func (b *tokenBucket) delayFor(now time.Time, n int) time.Duration {
 	switch {
 	case n > b.size:
-		return b.every // there never are; by then one may be enough
-	case !b.fullAt.After(now): // also of a new one, whose distance from now does not fit a Duration
+		return b.every // there never will be; by then one may be enough
+	case !b.fullAt.After(now): // also the zero time, whose distance from now does not fit a Duration
 		return 0
 	}
 	return max(0, b.fullAt.Sub(now)-time.Duration(b.size-n)*b.every)
 }
 
-// reserve sets a token aside for a link: it is worth more than a list over the link before.
-// Whoever reserves calls release, whether or not it was spent.
+// reserve sets a token aside for a link, which is worth more than another list over the present link.
+// The caller must call release, whether or not the token was spent.
 func (b *tokenBucket) reserve() (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,9 +123,9 @@ func (b *tokenBucket) reserve() (release func()) {
 	}
 }
 
-// spend takes one token. A client that was busy, or whose bucket is not as full as we think,
-// takes it later: what is returned says when it certainly was. Without that our count would run
-// ahead of the client's, and the next request would wait in its line.
+// spend takes one token. A client that is busy, or whose bucket is emptier than we think, takes it
+// later: the caller passes spent the time by which it certainly has. Otherwise our count would run
+// ahead of the client's, and the next request would wait in its queue.
 func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
 	if b == nil {
 		return func(time.Time) {}
@@ -141,7 +135,7 @@ func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
 	if b.fullAt.Before(now) {
 		b.fullAt = now
 	}
-	certain := b.fullAt // from here on it would have been full
+	certain := b.fullAt // from then on it would be full without this token
 	b.fullAt = b.fullAt.Add(b.every)
 	return func(at time.Time) {
 		b.mu.Lock()
@@ -152,7 +146,7 @@ func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
 	}
 }
 
-// giveBack takes back what one spend has taken.
+// giveBack undoes one spend.
 func (b *tokenBucket) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

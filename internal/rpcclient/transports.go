@@ -11,7 +11,7 @@ import (
 	"sidetone/internal/local"
 )
 
-// tryTransports talks to p over the best transport that p accepts, until that ends. worked says that
+// tryTransports talks to p over the best transport that p accepts, until that ends. worked reports whether
 // p has accepted a list.
 func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhenIdle chan struct{}) (worked bool, err error) {
 	defer p.dropConn()
@@ -31,14 +31,14 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 			}
 		}
 		switch {
-		case tr == WebSocket && port.over == HTTP: // the proof over HTTP has shown what works
+		case tr == WebSocket && port.Over == HTTP: // only HTTP has given a proof
 			continue
 		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
 			c.locked(func() { p.refused[tr] = err })
 			continue
 		}
-		worked, err = c.runSessions(ctx, p, at, tr, port, endWhenIdle)
+		worked, err = c.runSessions(ctx, p, connection{at: at, over: tr, endWhenIdle: endWhenIdle}, port)
 		switch {
 		case ctx.Err() != nil || worked:
 			return worked, err // a transport that worked is tried again first: the next may be far worse
@@ -56,16 +56,16 @@ func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhe
 	return false, err
 }
 
-// errNoOrigin is why a client's WebSocket is not tried: the try would cost a token (rule R19).
+// errNoOrigin is why a client's WebSocket is not tried: trying would cost a token (rule R19).
 var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and none is configured")
 
 // originRefused reports whether the WebSocket is certain to refuse us, and HTTP may be tried instead:
 // only the client itself has the fingerprint, and it admits registered origins only (rules R8, R19).
 func (c *Client) originRefused(port *provenPort) bool {
-	return port.over == "" && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
+	return port.Over == "" && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
 
-// portTransports are the transports that use a port.
+// portTransports returns the transports that use a port.
 func (c *Client) portTransports() []Transport {
 	return slices.DeleteFunc(slices.Clone(c.opts().Transports), func(t Transport) bool { return t == IPC })
 }
@@ -74,11 +74,9 @@ func (c *Client) target(at location) target {
 	return target{c.opts(), at.port.Port, func() bool { return c.sameOwner(at.port) }}
 }
 
-// runSessions opens a link and runs a session on it, and on each better link that follows, to their end.
-func (c *Client) runSessions(
-	ctx context.Context, p *peer, at location, tr Transport, port *provenPort, endWhenIdle chan struct{},
-) (worked bool, err error) {
-	to := at.address(tr)
+// runSessions opens the link of conn and runs a session on it, then one on each better link that replaces it.
+func (c *Client) runSessions(ctx context.Context, p *peer, conn connection, port *provenPort) (worked bool, err error) {
+	to := conn.at.address(conn.over)
 	if err := c.waitForAdmission(ctx, p, to); err != nil {
 		return false, err
 	}
@@ -87,18 +85,18 @@ func (c *Client) runSessions(
 			s.Address = to
 			return
 		}
-		*s = Session{Address: to, Error: s.Error, Reason: s.Reason} // what was wrong may still be
+		*s = Session{Address: to, Error: s.Error, Reason: s.Reason} // the trouble may not be over
 	})
-	l, err := c.openLink(ctx, p, at, tr, port)
-	if err == nil && tr == IPC {
-		if err = c.waitForPorts(ctx, p, l); err != nil {
-			l.close()
+	err = c.openLink(ctx, p, &conn, port)
+	if err == nil && conn.over == IPC {
+		if err = c.waitForPorts(ctx, p, conn.link); err != nil {
+			conn.close()
 		}
 	}
 	if err != nil {
 		return false, err
 	}
-	for conn := (connection{l, at, tr, countsTokens(tr, port), endWhenIdle}); ; {
+	for {
 		delivered, err := c.runSession(ctx, p, conn)
 		worked = worked || delivered
 		better := c.takeNextLink(p)
@@ -109,16 +107,7 @@ func (c *Client) runSessions(
 	}
 }
 
-// sameOwnerAt reports whether the link over tr leads to the client that was found.
-func (c *Client) sameOwnerAt(at location, tr Transport) bool {
-	if tr != IPC {
-		return c.sameOwner(at.port)
-	}
-	now, _ := c.opts().Local.Sockets()
-	return slices.Contains(now, at.socket)
-}
-
-// sameOwner reports whether l still listens, as far as the system tells.
+// sameOwner reports whether l is still the same listener, as far as the system knows.
 func (c *Client) sameOwner(l local.Listener) bool {
 	if l.ID == 0 {
 		return true
@@ -127,48 +116,52 @@ func (c *Client) sameOwner(l local.Listener) bool {
 	return err != nil || slices.ContainsFunc(now, func(n local.Listener) bool { return n.Port == l.Port && n.ID == l.ID })
 }
 
-// openLink makes the link, or takes the one that proving the port has made. A connection costs a token
-// where the client counts them. Only Discord's own client does: a server that answers GET in another
-// way follows the written specification, which has no tokens.
-func (c *Client) openLink(ctx context.Context, p *peer, at location, tr Transport, port *provenPort) (l link, err error) {
+// openLink opens the link of conn, or takes the one that proving the port has opened; port is not used over IPC. A connection
+// costs a token if it is to Discord's own client: a server that answers GET in another way follows the written specification, which
+// has no tokens.
+func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *provenPort) (err error) {
+	var l link
+	conn.counts = conn.over == IPC || port.Counts
 	switch {
-	case port != nil && port.link != nil && port.over == tr:
+	case conn.over != IPC && port.link != nil && port.Over == conn.over:
 		l, port.link = port.link, nil
-	case tr == HTTP:
-		l, err = openHTTP(ctx, port.target, c.reprove(p, port), port.counts)
+	case conn.over == HTTP:
+		l, err = openHTTP(ctx, port.target, c.reprove(p, port.target, port.Over), port.Counts)
 	default:
-		l, err = c.connect(ctx, p, at, tr, countsTokens(tr, port))
+		l, err = c.connect(ctx, p, conn.at, conn.over, conn.counts)
 	}
-	switch {
-	case err != nil:
-		return nil, err // l may be a link that is nil
-	case !c.sameOwnerAt(at, tr): // it was made anew between the look and the connect
+	if err != nil {
+		return err
+	}
+	var same bool
+	if conn.over == IPC {
+		sockets, _ := c.opts().Local.Sockets()
+		same = slices.Contains(sockets, conn.at.socket)
+	} else {
+		same = c.sameOwner(conn.at.port)
+	}
+	if !same { // it was created anew between the scan and the connect
 		l.close()
-		return nil, errOwnerChanged
+		return errOwnerChanged
 	}
-	return l, nil
+	conn.link = l
+	return nil
 }
 
-// countsTokens reports whether the client may count tokens for what is opened over tr.
-func countsTokens(tr Transport, port *provenPort) bool { return tr == IPC || port.counts }
-
-// openNewLink makes a link beside all attempts. A port is proved over the transports in by.
-func (c *Client) openNewLink(
-	ctx context.Context, p *peer, at location, tr Transport, by []Transport,
-) (l link, counts bool, err error) {
+// openNewLink opens the link of conn outside of an attempt. A port is proved over the transports in by.
+func (c *Client) openNewLink(ctx context.Context, p *peer, conn *connection, by []Transport) (err error) {
 	var port *provenPort
-	if tr != IPC {
-		if port, err = c.prove(ctx, p, at, by); err != nil {
-			return nil, false, err
+	if conn.over != IPC {
+		if port, err = c.prove(ctx, p, conn.at, by); err != nil {
+			return err
 		}
 		defer port.close()
 	}
-	defer p.bucket.reserve()() // it is worth more than a list over the link before
-	l, err = c.openLink(ctx, p, at, tr, port)
-	return l, countsTokens(tr, port), err
+	defer p.bucket.reserve()() // the link is worth more than another list over the present one
+	return c.openLink(ctx, p, conn, port)
 }
 
-// connect makes a link over IPC or WebSocket, on which the client greets.
+// connect opens a link over IPC or WebSocket, on which the client sends READY.
 func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link, err error) {
 	if counts {
 		if err := c.waitForToken(ctx, p, tr); err != nil {
@@ -187,38 +180,37 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		defer func() {
 			spent(time.Now())
 			if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeAbnormal}) {
-				p.bucket.giveBack() // who is sent away from the line has cost none (rule R80)
+				p.bucket.giveBack() // a connection that is turned away in the queue costs none (rule R80)
 			}
 		}()
 	}
 	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
-	defer cancel(nil)
+	defer cancel()
 	if tr == IPC {
 		return openIPC(ctx, conn, c.opts().ClientID)
 	}
 	return openWebSocket(ctx, c.target(at))
 }
 
-// readyLimit is how long the client allows from the connection to the end of its greeting (rule R80).
-// A connection that is old already is not used for one.
+// readyLimit is how long the client allows from the connect to READY (rule R80). A connection that is
+// old already is not used any more.
 const readyLimit = 10 * time.Second
 
-// socketConn is a fresh connection to the socket.
+// socketConn returns a fresh connection to the socket.
 func (c *Client) socketConn(ctx context.Context, p *peer, at location) (net.Conn, error) {
-	if c.inSession(p) || p.conn == nil {
-		return c.dialSocket(ctx, at)
+	if !c.inSession(p) && p.conn != nil {
+		conn := p.conn
+		p.conn = nil
+		if time.Since(p.dialedAt) <= readyLimit/10 {
+			return conn, nil
+		}
+		_ = conn.Close()
 	}
-	if time.Since(p.dialedAt) > readyLimit/10 {
-		p.dropConn()
-		return c.dialSocket(ctx, at)
-	}
-	conn := p.conn
-	p.conn = nil
-	return conn, nil
+	return c.dialSocket(ctx, at)
 }
 
-// dialSocket connects to the socket, whose owner must still be the same: names and ids go to
-// nobody else (rule R6).
+// dialSocket connects to the socket, whose owner must still be the same process: names and ids go
+// to nobody else (rule R6).
 func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts().AnswerTimeout)
 	defer cancel()
@@ -233,7 +225,7 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 	return conn, nil
 }
 
-// waitForToken waits until the client has a token to give for a connection over tr (rule R67).
+// waitForToken waits until the client has a token for a connection over tr (rule R67).
 func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error {
 	for waited := false; ; waited = true {
 		changed := p.bucket.changed()
@@ -244,8 +236,8 @@ func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error 
 		if !waited {
 			c.opts().OnEvent(TokenAwaited, tr)
 		}
-		held := c.inSession(p) // then the status is the session's
-		if !held {
+		inSession := c.inSession(p) // then the status is that of the session
+		if !inSession {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Now().Add(wait) })
 		}
 		select {
@@ -253,19 +245,16 @@ func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error 
 		case <-changed:
 		case <-time.After(wait):
 		}
-		if !held {
+		if !inSession {
 			c.updateSession(p, func(s *Session) { s.NextTry = time.Time{} })
 		}
 	}
 }
 
 // greetingTimeout bounds the wait for READY. A client whose tokens are spent, perhaps by an agent that
-// ran before this one, makes us wait in line instead of refusing (rule R67), and a frozen one will go
-// on. So the wait is given up only where another transport is left, and what holds the port is not
-// Discord's own client.
-func (c *Client) greetingTimeout(
-	ctx context.Context, p *peer, at location, tr Transport, counts bool,
-) (context.Context, context.CancelCauseFunc) {
+// ran before this one, queues us instead of refusing (rule R67), and a frozen one will go on. So the
+// wait is short only if another transport is left and Discord's own client does not hold the port.
+func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr Transport, counts bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	another, longest := c.hasAnotherTransport(p, at, tr), c.opts().HTTPTimeout
 	if c.lastTransport(p) == tr {
@@ -273,26 +262,25 @@ func (c *Client) greetingTimeout(
 	}
 	limit := time.AfterFunc(longest, func() { cancel(errNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
-		queues := counts && (!another || (at.hasPort() && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
-		if !queues {
+		mayQueue := counts && (!another || (at.hasPort() && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
+		if !mayQueue {
 			cancel(errNoAnswer)
 		}
 	})
-	return ctx, func(err error) {
+	return ctx, func() {
 		limit.Stop()
 		check.Stop()
-		cancel(err)
+		cancel(nil)
 	}
 }
 
-// frozenLimit bounds the wait for READY of a client that has answered over the same transport before,
+// frozenLimit bounds the wait for READY from a client that has answered over the same transport before,
 // and so is frozen. Each connection that is given up costs it a token when it goes on.
 const frozenLimit = time.Hour
 
-// lastTransport is the transport over which p has answered last; "" is none since it restarted.
-func (c *Client) lastTransport(p *peer) (tr Transport) {
-	c.locked(func() { tr = p.lastTransport })
-	return tr
+// lastTransport returns the transport over which p has answered last; "": none since it restarted.
+func (c *Client) lastTransport(p *peer) Transport {
+	return read(c, func() Transport { return p.lastTransport })
 }
 
 // hasAnotherTransport reports whether a transport is left to try after tr.
@@ -302,27 +290,31 @@ func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 	return slices.ContainsFunc(all[i+1:], func(t Transport) bool { return at.offers(t) && c.refusedWith(p, t) == nil })
 }
 
-// runSession runs a session on l to its end, and closes l. If the agent stops, or the settings leave
-// the client out, it says farewell first.
+// runSession runs a session on conn until it ends, and closes conn. If the agent stops, or the settings
+// exclude the client, it sends the farewell first.
 func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (worked bool, err error) {
 	defer conn.close()
-	start, to := time.Now(), conn.at.address(conn.over)
+	start, to, event := time.Now(), conn.at.address(conn.over), Connected
+	if p.hasGreeted {
+		event = Reconnected
+	}
+	p.hasGreeted = true
 	c.logOnce(p, "connected", "to", to)
-	c.opts().OnEvent(p.connectEvent(), conn.over)
-	o := &sessionObserver{Client: c, p: p, to: to, start: start, paced: conn.counts && conn.over == HTTP}
+	c.opts().OnEvent(event, conn.over)
+	o := &sessionObserver{Client: c, p: p, to: to, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
 		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
 	}
 	var why string
 	c.locked(func() {
-		p.met = true
-		s.mayHold, p.inSession, p.countsLinks, why = p.mayHold, true, conn.counts, c.refusals(p)
+		p.hadSession = true
+		s.mayHold, p.inSession, p.linkMayCost, why = p.mayHold, true, conn.counts, c.refusals(p)
 		c.notifyAll()
 	})
 	if o.paced {
 		s.bucket = p.bucket
-		c.logOnce(p, "degraded", "client", to, given("reason", why), given("remedy", remedyOf(o.overHTTP())))
+		c.logOnce(p, "degraded", "client", to, nonEmpty("reason", why), nonEmpty("remedy", remedyOf(o.overHTTP())))
 	}
 	err = s.run(ctx)
 	p.hasAnswered = s.hasAnswered
@@ -332,7 +324,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 			p.lastTransport = conn.over
 		}
 	})
-	if time.Since(start) > c.opts().RetryMax {
+	if time.Since(start) > c.opts().RetryMax { // a session that ends at once must not be reopened at full speed
 		p.retryBackoff.reset()
 	}
 	if cause := context.Cause(ctx); !o.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// connection is a link to a client, and how it came about.
+// connection is a link to a client and how it was made.
 type connection struct {
-	link
+	link        // set by openLink, like counts
 	at          location
 	over        Transport
 	counts      bool          // the client may count tokens for it
 	endWhenIdle chan struct{} // closed: its session ends as soon as nothing is in flight
 }
 
-// pendingLink is a link to a client that is made while the one before still works. So a client has a
-// link at every moment, over which it learns of changes and of the end.
+// pendingLink is a link to a client that is opened while the present one still works. So a client always
+// has a link, over which it learns of changes and gets the farewell.
 type pendingLink struct {
 	connection // link and counts may be read once done is closed
 	cancel     context.CancelFunc
-	done       chan struct{} // closed at the end
-	err        error         // may be read then
-	outdated   bool          // it was begun under older settings: its failure says nothing of the newer ones
+	done       chan struct{}
+	err        error // may be read once done is closed
+	outdated   bool  // opened under older settings: its failure says nothing about the newer ones
 }
 
-// close waits for the end of what was begun, and closes it.
+// close waits until the link is open or has failed, and closes it.
 func (o *pendingLink) close() {
 	if o == nil {
 		return
@@ -36,8 +36,8 @@ func (o *pendingLink) close() {
 	}
 }
 
-// upgrade brings p to a better transport than the one that it is talked to over: to its socket,
-// which a client opens after its port, or to what new settings want.
+// upgrade moves p to a better transport than the one in use: to its socket, if that was found after its
+// port, or to what new settings want.
 func (c *Client) upgrade(p *peer) {
 	inSession, now := c.transportInUse(p)
 	r := p.attempt
@@ -70,7 +70,7 @@ func (c *Client) upgrade(p *peer) {
 	}
 }
 
-// transportInUse is that over which p is talked to, or is about to be, and whether that has come to a session.
+// transportInUse returns the transport over which p is talked to, or is about to be, and whether there is a session on it.
 func (c *Client) transportInUse(p *peer) (inSession bool, over Transport) {
 	c.locked(func() {
 		if inSession, over = p.inSession, p.status.Transport; p.nextLink != nil {
@@ -80,13 +80,13 @@ func (c *Client) transportInUse(p *peer) (inSession bool, over Transport) {
 	return inSession, over
 }
 
-// transportAllowed reports whether p may be talked to over the transport. Only new settings can forbid
-// it: a socket or port that was not found may still be there.
+// transportAllowed reports whether p may be talked to over the transport in use. Only new settings can
+// forbid it: a socket or port that was not found may still be there.
 func (c *Client) transportAllowed(p *peer, over Transport) bool {
 	return !p.attempt.settingsChanged || slices.Contains(c.opts().Transports, over) && p.offers(over)
 }
 
-// betterTransport is the transport over which p should be talked to rather than over now; "" is none.
+// betterTransport returns the transport that p should be talked to over instead of now; "": none.
 func (c *Client) betterTransport(p *peer, now Transport) Transport {
 	for _, tr := range c.opts().Transports {
 		switch {
@@ -100,8 +100,8 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 	return ""
 }
 
-// prepareLink begins to make a better link to p. No other transport than that one proves the port: the answer to an empty
-// list would cost p the list that it has.
+// prepareLink starts opening a better link to p. The port is proved over that transport only: a proof by an empty list would cost p
+// the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 	ctx, cancel := context.WithCancel(p.attempt.ctx)
 	o := &pendingLink{
@@ -111,25 +111,25 @@ func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 		defer c.attemptChanged.Notify()
 		defer close(o.done)
 		defer cancel()
-		o.link, o.counts, o.err = c.openNewLink(ctx, p, o.at, over, []Transport{over})
+		o.err = c.openNewLink(ctx, p, &o.connection, []Transport{over})
 	}()
 	return o
 }
 
-// handOver has p's session end in favour of o, a link that has been made, if that is over the better transport.
+// handOver ends p's session in favour of o, which is open or has failed, if that is still over the better transport.
 func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
 	r := p.attempt
 	switch {
-	case o.over != better: // newer settings want another one, or none
+	case o.over != better: // newer settings want another transport, or none
 		o.close()
 	case o.err == nil:
-		c.takeNextLink(p).close() // what newer settings have overtaken
+		c.takeNextLink(p).close() // newer settings have replaced it
 		c.locked(func() { p.nextLink = o })
 		r.finish()
 		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.endWhenIdle, false
-	case o.outdated: // it is tried again at once
+	case o.outdated: // it is retried at once
 	default:
-		c.opts().Log.Info("a better transport could not be had", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))
+		c.opts().Log.Info("could not switch to a better transport", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))
 		if isPermanent(o.err) {
 			c.locked(func() { p.refused[o.over] = o.err })
 		} else if !c.transportAllowed(p, now) {
@@ -139,7 +139,7 @@ func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
 	}
 }
 
-// nextUpgrade is when a better link to p may be tried again; zero: there is none.
+// nextUpgrade returns when a better link to p may be tried again; zero: there is none.
 func (c *Client) nextUpgrade(p *peer) time.Time {
 	inSession, now := c.transportInUse(p)
 	if !inSession || p.attempt.excluded || p.attempt.yielding || p.attempt.upgrade != nil || c.betterTransport(p, now) == "" {
@@ -148,7 +148,7 @@ func (c *Client) nextUpgrade(p *peer) time.Time {
 	return p.attempt.nextUpgrade
 }
 
-// takeNextLink returns the link that p is to go on with.
+// takeNextLink returns the link that p's next session uses; nil: none.
 func (c *Client) takeNextLink(p *peer) (o *pendingLink) {
 	c.locked(func() { o, p.nextLink = p.nextLink, nil })
 	return o

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -12,25 +13,37 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// openWebSocket connects and waits for READY: what is sent earlier is lost (rules R15 to R17).
+// openWebSocket connects and waits for READY: messages sent earlier are lost (rules R15 to R17).
 // ctx bounds both.
 func openWebSocket(ctx context.Context, t target) (link, error) {
 	header := http.Header{}
 	if t.Origin != "" {
 		header.Set("Origin", t.Origin)
 	}
-	greeting := &boundedConn{target: t}
-	// A list that fits the buffer leaves as one frame in one write.
-	dialer := websocket.Dialer{NetDialContext: greeting.dial, WriteBufferSize: 32 << 10}
+	handshake := &limitedConn{left: maxAnswer}
+	endHandshake := func() bool { return true }
+	dialer := websocket.Dialer{
+		NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := t.connect(ctx)
+			if err != nil {
+				return nil, err
+			}
+			handshake.Conn = conn
+			endHandshake = context.AfterFunc(ctx, func() { _ = conn.Close() })
+			return handshake, nil
+		},
+		WriteBufferSize: 32 << 10, // a list that fits leaves as one frame in one write
+	}
 	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr()+"/?"+t.query()+"&encoding=json", header)
-	greeting.unbind()
+	endHandshake()
+	handshake.left = math.MaxInt
 	if resp != nil {
 		_ = resp.Body.Close()
 	}
-	if err != nil {
-		if resp != nil {
-			return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), errNotRPC, resp.StatusCode)
-		}
+	switch {
+	case err != nil && resp != nil:
+		return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), errNotRPC, resp.StatusCode)
+	case err != nil:
 		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), asNoAnswer(ctx, err))
 	}
 	conn.SetReadLimit(maxAnswer)
@@ -44,10 +57,10 @@ func openWebSocket(ctx context.Context, t target) (link, error) {
 func newWebSocketLink(conn *websocket.Conn) link {
 	l := &streamLink{conn: conn.NetConn(), next: func() (message, error) { return readMessage(conn) }}
 	l.send = func(payload []byte) error {
-		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // it sets that of the connection by its own
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // WriteMessage applies it to the connection
 		return conn.WriteMessage(websocket.TextMessage, payload)
 	}
-	l.sendClose = func() { // heard where the peer still reads
+	l.sendClose = func() {
 		end := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 		_ = conn.WriteControl(websocket.CloseMessage, end, time.Now().Add(finalWriteTimeout))
 	}
@@ -55,38 +68,13 @@ func newWebSocketLink(conn *websocket.Conn) link {
 	return l
 }
 
-// boundedConn is a connection for the time of a handshake: it ends with ctx, and gives away no
-// more than maxAnswer bytes, because a header need not have an end.
-type boundedConn struct {
+// limitedConn limits what a server can send during a handshake, because a header may be endless.
+type limitedConn struct {
 	net.Conn
-	target    target
-	unlimited bool // no limit any more
-	left      int
-	stop      func() bool
+	left int // bytes
 }
 
-func (c *boundedConn) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	conn, err := c.target.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.Conn, c.left = conn, maxAnswer
-	c.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
-	return c, nil
-}
-
-// unbind ends the handshake: ctx and the limit hold no longer.
-func (c *boundedConn) unbind() {
-	c.unlimited = true
-	if c.stop != nil {
-		c.stop()
-	}
-}
-
-func (c *boundedConn) Read(p []byte) (int, error) {
-	if c.unlimited {
-		return c.Conn.Read(p)
-	}
+func (c *limitedConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", errNotRPC, maxAnswer)
 	}
@@ -95,19 +83,17 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readMessage reads one text frame; its errors are typed where the server gave a close code
-// (rules R18, R21).
+// readMessage reads one text frame. A close code becomes a typed error (rules R18, R21).
 func readMessage(conn *websocket.Conn) (message, error) {
 	kind, r, err := conn.NextReader()
 	var b []byte
 	if err == nil {
-		// The limit again: that of conn counts bytes of the network, which a server that
-		// compresses unasked can make far more of.
+		// The limit of conn counts bytes on the network. A server that compresses unasked could
+		// send far more.
 		b, err = io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	}
 	if err != nil {
-		var closed *websocket.CloseError
-		if errors.As(err, &closed) && refuses(closed.Code) {
+		if closed, ok := errors.AsType[*websocket.CloseError](err); ok && refuses(closed.Code) {
 			return message{}, &refusalError{Phase: phaseConnect, Code: closed.Code, Message: closed.Text}
 		}
 		return message{}, fmt.Errorf("%w: %w", errLost, err)
@@ -121,8 +107,8 @@ func readMessage(conn *websocket.Conn) (message, error) {
 	return parseMessage(b)
 }
 
-// refuses tells the close codes with which the client refuses from those of any server that
-// merely ends, as "going away" or none at all.
+// refuses reports whether the client refuses with this close code. Others, such as "going away", mean
+// that a server merely ends.
 func refuses(code int) bool {
 	return code == codeClosed || code == codeUnsupportedData || code >= codeInvalidClientID
 }

@@ -1,4 +1,4 @@
-// Package signal wakes a goroutine that waits for news.
+// Package signal wakes a goroutine that waits for something to happen.
 package signal
 
 import (
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A Signal has one slot: to notify never blocks, and all notifications before the next receive are
-// one. It is received from as a channel.
+// A Signal is a channel with one slot. Notify never blocks, and all notifications before the next receive
+// count as one.
 type Signal chan struct{}
 
-// New returns a Signal of which nobody has been notified.
+// New returns a Signal without a notification.
 func New() Signal { return make(Signal, 1) }
 
-// Notify wakes who waits, or the next one who does.
+// Notify wakes a waiting receiver, or the next one.
 func (s Signal) Notify() {
 	select {
 	case s <- struct{}{}:
@@ -22,7 +22,7 @@ func (s Signal) Notify() {
 	}
 }
 
-// Clear takes back a notification that nobody has received yet.
+// Clear removes a notification that was not received yet.
 func (s Signal) Clear() {
 	select {
 	case <-s:
@@ -30,14 +30,12 @@ func (s Signal) Clear() {
 	}
 }
 
-// Wait returns when it was notified, or after retry, where 0 means never; with an error when
-// closed is closed or ctx ends.
+// Wait waits for a notification, for retry to pass (0: no limit), for closed to be closed, or for ctx to end. The latter two are
+// errors: os.ErrClosed and that of ctx.
 func (s Signal) Wait(ctx context.Context, retry time.Duration, closed <-chan struct{}) (notified bool, err error) {
 	var due <-chan time.Time
 	if retry > 0 {
-		timer := time.NewTimer(retry)
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(retry)
 	}
 	select {
 	case <-s:

@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/devices"
 )
 
-// vendorCatalogue is what the vendor says in a version, if the product's own check accepts it.
+// vendorCatalogue returns a version of the vendor's catalogue, or an error if the product's own check refuses it.
 func vendorCatalogue(models []model, version int) (*catalogue.Catalogue, error) {
 	var products []any
 	for i := range models {
@@ -25,11 +25,7 @@ func vendorCatalogue(models []model, version int) (*catalogue.Catalogue, error) 
 	}
 	cat, problems := catalogue.Decode("world.json", data)
 	if len(problems) > 0 {
-		var all []string
-		for _, p := range problems {
-			all = append(all, fmt.Sprint(p))
-		}
-		return nil, fmt.Errorf("the check refuses the catalogue: %s\n%s", strings.Join(all, "; "), data)
+		return nil, fmt.Errorf("the check refuses the catalogue: %v\n%s", problems, data)
 	}
 	return cat, nil
 }
@@ -38,12 +34,12 @@ func (m *model) entry(version int) entry { return m.Versions[version%len(m.Versi
 
 func productID(model int) string { return fmt.Sprint("model-", model) }
 
-// pid is the USB product id of the model.
+// pid returns the USB product id of the model.
 func pid(model int) string { return fmt.Sprintf("07%02x", model) }
 
 const vid = "1209"
 
-// product is the model's entry in the catalogue.
+// product returns the model's entry in the catalogue.
 func (m *model) product(i int, w entry) map[string]any {
 	p := map[string]any{
 		"id": productID(i), "name": m.name(i), "url": "https://acme.example/" + productID(i), "priority": i + 1,
@@ -59,14 +55,16 @@ func (m *model) product(i int, w entry) map[string]any {
 	if m.Split {
 		p["group_by"] = devices.GroupSerial
 	}
-	for _, r := range append(append([]rule(nil), w.Link...), w.Sources...) {
-		if text, _ := json.Marshal(r.Says); strings.Contains(string(text), `"hid_query"`) || strings.Contains(string(text), `"hidpp"`) {
-			p["allow_write"] = true
-		}
-	}
 	for key, rules := range map[string][]rule{"link_state": w.Link, "sources": w.Sources} {
-		if len(rules) > 0 {
-			p[key] = says(rules)
+		var list []object
+		for _, r := range rules {
+			list = append(list, r.Says)
+			if says := text(r.Says); strings.Contains(says, `"hid_query"`) || strings.Contains(says, `"hidpp"`) {
+				p["allow_write"] = true
+			}
+		}
+		if list != nil {
+			p[key] = list
 		}
 	}
 	return p
@@ -74,15 +72,7 @@ func (m *model) product(i int, w entry) map[string]any {
 
 func (m *model) name(i int) string { return fmt.Sprint("Acme ", i) }
 
-func says(rules []rule) []any {
-	var out []any
-	for _, r := range rules {
-		out = append(out, r.Says)
-	}
-	return out
-}
-
-// interfaces is how many HID interfaces the model has.
+// interfaces returns how many HID interfaces the model has.
 func (m *model) interfaces() int {
 	n := 0
 	for _, t := range m.Channels {

@@ -13,7 +13,7 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// client is one program.
+// client is one program that may be a client.
 type client struct {
 	clientSpec
 	index            int
@@ -22,26 +22,26 @@ type client struct {
 	process          *memnet.Process    // of its socket, and of its port but for a relay
 	relay            *memnet.Process
 	on, frozen       bool
-	undisturbedSince time.Time // since when nothing has happened to it that a link feels
-	fullyOpenAt      time.Time // when its doors are all open
+	undisturbedSince time.Time // when something last happened to it that may have broken a link
+	fullyOpenAt      time.Time // when both its port and its socket are open
 	frozenAt         time.Time
-	spentAt          time.Time // when tokens of it were spent last of which the agent does not know
+	spentAt          time.Time // when tokens of it were last spent without the agent knowing
 
 	// Guarded by desk.mu.
-	stale       time.Time                     // when it went on after its links had been given up: then it takes what had queued on them
+	stale       time.Time                     // when it thawed after its links had been given up: then it takes what had queued on them
 	linkedSince time.Time                     // since when it takes lists over a socket; zero: it does not
-	lastTaken   int                           // place in history of the list that it has taken last
-	unanswered  map[fakeserver.Transport]bool // since its start a list has gone without an answer
-	answered    map[fakeserver.Transport]bool // since its start it has answered to a list
-	queued      []string                      // what agents that have ended may have sent it while it was frozen
-	thawedAt    time.Time                     // when it went on
+	lastTaken   int                           // index in history of the list that it has taken last
+	unanswered  map[fakeserver.Transport]bool // since its start it has left a list without an answer
+	answered    map[fakeserver.Transport]bool // since its start it has answered a list
+	queued      []string                      // lists that agents which have ended may have sent it while it was frozen
+	thawedAt    time.Time
 }
 
 func (k *client) violate(rule, format string, args ...any) {
 	k.desk.violate(rule, fmt.Sprintf("client %d ", k.index)+format, args...)
 }
 
-// start begins a life of the program, of a process of its own or of the one before.
+// start starts the program, in a new process or in that of the client before it.
 func (k *client) start() {
 	if k.on {
 		return
@@ -68,7 +68,7 @@ func (k *client) start() {
 	k.open()
 }
 
-// open opens its doors.
+// open opens its port and its socket.
 func (k *client) open() {
 	k.disturbed()
 	k.on, k.frozen = true, false
@@ -98,7 +98,7 @@ func (k *client) open() {
 	}
 }
 
-// ListenPort makes a client a network: its doors are those of its processes.
+// ListenPort, ListenIPC and ReopenIPC implement fakeserver's Network with the sockets of its processes.
 func (k *client) ListenPort(ports []int) (net.Listener, int, error) {
 	ln, port, err := k.relay.ListenPort(ports)
 	if err != nil {
@@ -111,7 +111,6 @@ func (k *client) ListenPort(ports []int) (net.Listener, int, error) {
 	return ln, port, nil
 }
 
-// ListenIPC binds a socket. One that comes late has no file before.
 func (k *client) ListenIPC(dir string) (net.Listener, string, error) {
 	ln, path, err := k.process.ListenIPC(dir)
 	if err == nil {
@@ -120,9 +119,9 @@ func (k *client) ListenIPC(dir string) (net.Listener, string, error) {
 	return ln, path, err
 }
 
-// ReopenIPC binds a socket that a fault has closed.
 func (k *client) ReopenIPC(path string) (net.Listener, error) { return k.process.ReopenIPC(path) }
 
+// later hides a listener for a while after the start.
 func later(ln *memnet.Listener, ms int) {
 	if ms > 0 {
 		ln.Hide()
@@ -130,8 +129,8 @@ func later(ln *memnet.Listener, ms int) {
 	}
 }
 
-// end ends the life of the program, and of those that share its process. In order it closes its connections
-// first, then its doors.
+// end ends the program, and those that share its process. In order means that it closes its connections
+// before its port and socket.
 func (k *client) end(kill bool) {
 	if !kill && k.on {
 		k.thaw(false)
@@ -154,7 +153,7 @@ func (k *client) end(kill bool) {
 	}
 }
 
-// sharing are the programs that run in its process, itself included.
+// sharing returns the programs that run in its process, including itself.
 func (k *client) sharing() (list []*client) {
 	for _, o := range k.desk.all {
 		if o.on && o.process == k.process {
@@ -194,7 +193,7 @@ func (k *client) thaw(quietly bool) {
 	time.Sleep(pause)
 }
 
-// thawed says that it goes on. When it was frozen for long its links have been given up, and lists may have gone without an answer.
+// thawed notes that it goes on. If it was frozen for long, its links have been given up, and lists may be left without an answer.
 func (k *client) thawed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
@@ -205,27 +204,27 @@ func (k *client) thawed() {
 	}
 }
 
-// disturbed says that something has happened to it that its links feel.
+// disturbed notes that something has happened that may have broken its links.
 func (k *client) disturbed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
 	k.linkedSince, k.undisturbedSince = time.Time{}, time.Now()
 }
 
-// onPayload hears of all that the program is told.
+// onPayload checks everything the program is sent.
 func (k *client) onPayload(p fakeserver.Payload) {
 	d := k.desk
 	list := canonical(p.Devices)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.note(k.index, "%s %s, err %v, fault %s", p.Transport, digest(list), p.Err, p.Fault)
-	switch left := p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender; { // its line was too long
+	switch left := p.Fault != fakeserver.FaultNone || p.EndedBy == fakeserver.Sender; { // the sender gave up waiting in its queue
 	case left && !k.answered[p.Transport]:
 		k.unanswered[p.Transport] = true
 	case !left && p.Err == nil:
 		k.answered[p.Transport] = true
 	}
-	if p.Fault == fakeserver.FaultCloseAfter { // that has ended the link
+	if p.Fault == fakeserver.FaultCloseAfter { // the link has ended
 		k.linkedSince = time.Time{}
 	}
 	switch {
@@ -239,9 +238,9 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
 		!k.linkedSince.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
 		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
-	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be the question whether this is a client at all
-	case k.wasQueued(list): // of an agent before this one
-	case slices.Contains(d.history, list): // else it is of an agent before this one, too
+	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be asking for a proof
+	case k.wasQueued(list): // by an earlier agent
+	case slices.Contains(d.history, list): // others are also by an earlier agent
 		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
 		if place < 0 && k.isFarewell(list) {
 			break
@@ -258,19 +257,19 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	}
 }
 
-// isFarewell reports whether the list may be what is left with a client over a transport that new settings
-// leave out, or over a socket that is not to be seen when they come. mu is held.
+// isFarewell reports whether the list may be the farewell over a transport that new settings exclude, or
+// over a socket that is hidden when they come. mu is held.
 func (k *client) isFarewell(list string) bool {
 	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.lastTaken, 0)])
 }
 
-// wasQueued reports whether the list is one that an agent may have sent, or left it with, before that ended, while
-// it was frozen. mu is held.
+// wasQueued reports whether an agent that has ended may have sent the list, or left it as its farewell, while the client
+// was frozen. mu is held.
 func (k *client) wasQueued(list string) bool {
 	return time.Since(k.thawedAt) <= backlog && slices.Contains(k.queued, list)
 }
 
-// atClient is what may happen to a client, and what has to be so for it.
+// atClient says what each action does to a client, and in which state of it.
 var atClient = map[action]struct {
 	can func(*client) bool
 	do  func(*client, scenarioStep)
@@ -305,7 +304,7 @@ func (k *client) restart() {
 	k.start()
 }
 
-// move starts it again as the same process, on another port.
+// move restarts it as the same process, on another port.
 func (k *client) move() {
 	if !k.Shares {
 		k.end(false)
@@ -322,7 +321,7 @@ func (k *client) fail(how string) {
 }
 
 func (k *client) mend() {
-	if k.srv.SetFault(fakeserver.Fault{}) != nil { // its port was taken meanwhile
+	if k.srv.SetFault(fakeserver.Fault{}) != nil { // its port has been taken
 		k.end(false)
 	}
 	k.disturbed()
@@ -335,7 +334,7 @@ func (k *client) drop() {
 
 func (k *client) list() string { return canonical(k.srv.DevicesOf(clientID)) }
 
-// canonical is a list in one form, whoever wrote it.
+// canonical returns a list in one form, whoever wrote it.
 func canonical(list []fakeserver.Device) string {
 	list = append([]fakeserver.Device{}, list...) // never nil
 	for i := range list {
@@ -346,13 +345,13 @@ func canonical(list []fakeserver.Device) string {
 	return text(list)
 }
 
-// received is a list as clients read it.
+// received returns a list as clients read it.
 func received(list string) (read []fakeserver.Device) {
 	_ = json.Unmarshal([]byte(list), &read)
 	return read
 }
 
-// unmuted is a canonical list without a word about mutes.
+// unmuted returns a canonical list without its mutes.
 func unmuted(list string) string {
 	read := received(list)
 	for i := range read {

@@ -11,7 +11,7 @@ import (
 	"sidetone/internal/rpcclient/policy"
 )
 
-// options are those of the product's defaults, but for the machine and what is set.
+// options returns the product's defaults with the settings of the scenario.
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
 	o.ClientID, o.Ports, o.Jitter = clientID, searched, c.chance
@@ -27,77 +27,76 @@ func (c *clients) options() rpcclient.Options {
 	return o
 }
 
-// publish is the Engine's door to what reports. Without clients it leads nowhere.
+// publish reports a list of the Engine to the clients, if there are any.
 func (c *clients) publish(s devices.Snapshot) {
 	if len(c.all) == 0 {
 		return
 	}
 	c.mu.Lock()
 	c.history = append(c.history, canonical(received(text(s.Wire()))))
-	c.last, c.published = s, time.Now()
+	c.last, c.published = &s, time.Now()
 	c.mu.Unlock()
-	if c.reporting != nil {
-		c.reporting.Publish(s)
+	if c.reporter != nil {
+		c.reporter.Publish(s)
 	}
 }
 
-// startAgent begins to report, as a new process of the agent.
+// startAgent starts reporting, as a new process of the agent.
 func (c *clients) startAgent() {
-	if c.reporting != nil || len(c.all) == 0 {
+	if c.reporter != nil || len(c.all) == 0 {
 		return
 	}
 	c.mu.Lock()
 	c.leaving, c.reloaded = false, false
 	for _, k := range c.all {
-		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was one before
+		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was an agent before
 			k.spentAt = time.Now()
 		}
 	}
-	last, some := c.last, len(c.history) > 0
-	if some {
+	if len(c.history) > 0 {
 		c.history = c.history[len(c.history)-1:]
 	}
 	c.mu.Unlock()
-	c.report(nil, last, some)
+	c.report(nil)
 }
 
-// report begins to report the list, if there is some, with what another agent has learnt.
-func (c *clients) report(learnt []rpcclient.KnownClient, last devices.Snapshot, some bool) {
-	c.reporting = rpcclient.New(c.options())
-	c.reporting.Recall(learnt)
-	c.endAgent = inBackground(c.reporting.Run)
-	if some {
-		c.reporting.Publish(last)
+// report starts a client with what another agent knows of the programs, and publishes the last list.
+func (c *clients) report(known []rpcclient.KnownClient) {
+	c.reporter = rpcclient.New(c.options())
+	c.reporter.Restore(known)
+	c.endAgent = inBackground(c.reporter.Run)
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	if last != nil {
+		c.reporter.Publish(*last)
 	}
 }
 
-// leave ends the sessions as for another agent, which begins its own with goOn; nil: it would be kept waiting.
+// leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait.
 func (c *clients) leave() (goOn func()) {
-	if c.reporting == nil {
+	if c.reporter == nil {
 		return func() {}
 	}
-	if wait, slow := c.reporting.UntilHandover(); wait > 0 || slow != nil {
+	if wait, slow := c.reporter.HandoverDelay(); wait > 0 || slow != nil {
 		return nil
 	}
 	for _, k := range c.all {
-		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its line
+		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its queue
 			k.disturbed()
 		}
 	}
 	c.setReplacing(true)
 	c.endAgent(rpcclient.ErrHandover)
-	var learnt []rpcclient.KnownClient
-	text, err := json.Marshal(c.reporting.KnownClients())
-	if err = errors.Join(err, json.Unmarshal(text, &learnt)); err != nil {
+	var known []rpcclient.KnownClient
+	text, err := json.Marshal(c.reporter.KnownClients())
+	if err = errors.Join(err, json.Unmarshal(text, &known)); err != nil {
 		c.violate("handed over", "%v", err)
 	}
-	c.reporting = nil
+	c.reporter = nil
 	return func() {
 		c.setReplacing(false)
-		c.mu.Lock()
-		last, some := c.last, len(c.history) > 0
-		c.mu.Unlock()
-		c.report(learnt, last, some)
+		c.report(known)
 	}
 }
 
@@ -107,15 +106,15 @@ func (c *clients) setReplacing(is bool) {
 	c.replacing = is
 }
 
-// restart begins to report as a new process of the agent, which has no list yet.
+// restart starts reporting as a new process of the agent that has no list yet.
 func (c *clients) restart() {
 	c.mu.Lock()
-	c.history, c.last = nil, devices.Snapshot{}
+	c.history, c.last = nil, nil
 	c.mu.Unlock()
 	c.startAgent()
 }
 
-func (c *clients) configure(set reporting) {
+func (c *clients) configure(set clientSettings) {
 	set.Visibility = c.set.Visibility
 	if set.First != c.set.First {
 		for _, k := range c.all {
@@ -126,14 +125,14 @@ func (c *clients) configure(set reporting) {
 	c.mu.Lock()
 	c.reloaded = true
 	c.mu.Unlock()
-	if c.reporting != nil {
-		c.reporting.Reconfigure(c.options())
+	if c.reporter != nil {
+		c.reporter.Reconfigure(c.options())
 	}
 }
 
-// stopAgent ends the agent in order, and looks at what the clients are left with.
+// stopAgent ends the agent in order, and checks what it leaves in the clients.
 func (c *clients) stopAgent() {
-	if c.reporting == nil {
+	if c.reporter == nil {
 		return
 	}
 	type left struct {
@@ -155,7 +154,7 @@ func (c *clients) stopAgent() {
 	}
 	c.mu.Unlock()
 	c.endAgent(nil)
-	c.reporting = nil
+	c.reporter = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range reached {

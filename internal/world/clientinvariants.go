@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	prompt      = time.Second      // after which a link that works has brought the newest list
-	maxRecovery = 65 * time.Minute // after which all waits of the agent have ended
+	prompt      = time.Second      // within which a working link delivers the newest list
+	maxRecovery = 65 * time.Minute // within which all waits of the agent end
 )
 
-// undisturbedFor reports whether nothing that its links feel has happened to it for the time.
+// undisturbedFor reports whether it has run for d without anything that may break its links.
 func (k *client) undisturbedFor(d time.Duration) bool {
 	return k.on && !k.frozen && time.Since(k.undisturbedSince) >= d && time.Since(k.fullyOpenAt) >= d
 }
 
-// checkPrompt looks at the clients that take lists over a socket: nothing has to be waited for there.
+// checkPrompt checks that clients with a working link over a socket hold the newest list.
 func (c *clients) checkPrompt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
+	if c.reporter == nil || len(c.history) == 0 || time.Since(c.published) < prompt {
 		return
 	}
 	for _, k := range c.all {
@@ -35,7 +35,7 @@ func (c *clients) checkPrompt() {
 	}
 }
 
-// isReached reports whether what the agent sends over the socket arrives at once.
+// isReached reports whether lists over the socket arrive at once.
 func (k *client) isReached() bool {
 	return k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt
 }
@@ -47,7 +47,7 @@ func (c *clients) newest() string {
 	return c.history[len(c.history)-1]
 }
 
-// knowsCommand reports whether it is one of those that know the command.
+// knowsCommand reports whether it is a client of this user that knows the command, without a fault.
 func (k *client) knowsCommand() bool {
 	if k.srv == nil || k.process.UID != myUser || k.srv.Fault().Kind != fakeserver.FaultNone {
 		return false
@@ -55,11 +55,11 @@ func (k *client) knowsCommand() bool {
 	return k.Profile == fakeserver.Desktop || k.Profile == fakeserver.Documented
 }
 
-// checkRest looks at all clients once nothing has happened for as long as the agent may need.
+// checkRest checks that all clients hold the newest list after the agent has had all the time it may need.
 func (c *clients) checkRest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reporting == nil || len(c.history) == 0 || time.Since(c.published) < maxRecovery {
+	if c.reporter == nil || len(c.history) == 0 || time.Since(c.published) < maxRecovery {
 		return
 	}
 	for _, k := range c.all {
@@ -70,10 +70,10 @@ func (c *clients) checkRest() {
 	}
 }
 
-// said is what the agent says of a client, where it knows which.
+// said returns what the agent's status says of a client, and of clients whose process it does not know.
 func (c *clients) said(k *client) string {
 	text := ""
-	for _, s := range c.reporting.Status().Sessions {
+	for _, s := range c.reporter.Status().Sessions {
 		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 {
 			text += fmt.Sprintf("[%s %s] ", s.State, s.Address)
 		}
@@ -81,7 +81,7 @@ func (c *clients) said(k *client) string {
 	return text
 }
 
-// excuse says why a client may hold something else at rest, or "".
+// excuse returns why a client may hold another list even at rest; "": there is no excuse.
 func (c *clients) excuse(k *client) string {
 	unidentified := func(o *client) bool { return o.Hidden || c.set.Visibility != seesAll }
 	served := func(o *client) bool { return o != k && o.on }

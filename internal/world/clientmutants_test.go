@@ -34,9 +34,9 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/admission.go", "return q.greeted && blocks(p, q)", "return false && q.greeted && blocks(p, q)"},
 	}},
 	{"another user's port is anybody's", []edit{
-		{"internal/rpcclient/attempt.go", "return me != \"\" && p.UID != me", "return false"},
+		{"internal/rpcclient/attempt.go", "case p.UID != \"\" && me != \"\" && p.UID != me:", "case false:"},
 	}},
 	{"another user's socket is anybody's", []edit{
-		{"internal/rpcclient/attempt.go", "return me != \"\" && p.UID != me", "return me != \"\" && p.UID != me && p.socket.Path == \"\""},
+		{"internal/rpcclient/attempt.go", "case p.UID != \"\" && me != \"\" && p.UID != me:", "case p.UID != \"\" && me != \"\" && p.UID != me && !p.hasSocket():"},
 	}},
 }

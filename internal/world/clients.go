@@ -21,34 +21,34 @@ const (
 	socketBuffer = 208 << 10 // as of Linux, in bytes
 
 	slowGet    = 600 * time.Millisecond
-	pause      = time.Millisecond      // for what a program does first that goes on
-	backlog    = 50 * time.Millisecond // for what has queued on a link
-	longFreeze = time.Minute           // beyond it no link needs to hold; where only the first is wanted: beyond the time for an answer
+	pause      = time.Millisecond      // in which a program that thaws does what it does first
+	backlog    = 50 * time.Millisecond // in which it takes what has queued on a link
+	longFreeze = time.Minute           // after which no link has to hold; with rpc.clients first: after the time for an answer
 )
 
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}
 
-// clients is the clients' half of the desk: programs on a machine of its own, and what reports to
-// them. All but the story, and what mu guards, is owned by the goroutine of the desk.
+// clients is the clients' half of the desk: programs in a network of its own, and the rpcclient that reports to
+// them. The goroutine of the desk owns all but the story and what mu guards.
 type clients struct {
 	*story
-	seed      uint64
-	net       *memnet.Network
-	agent     *memnet.Process
-	view      *view
-	all       []*client
-	pid       int
-	set       reporting
-	reporting *rpcclient.Client // nil while the agent does not run
-	endAgent  func(cause error) // in order, or as the cause says
+	seed     uint64
+	net      *memnet.Network
+	agent    *memnet.Process
+	view     *view
+	all      []*client
+	pid      int
+	set      clientSettings
+	reporter *rpcclient.Client // nil while the agent does not run
+	endAgent func(cause error) // nil: in order
 
 	mu        sync.Mutex
-	history   []string // lists that were published, as the client has them; guarded by mu
-	last      devices.Snapshot
+	history   []string          // lists that were published, as the client has them; guarded by mu
+	last      *devices.Snapshot // the newest of them; nil: none
 	published time.Time
 	leaving   bool // the agent ends
 	reloaded  bool // the settings have changed since the agent's start
-	replacing bool // another agent goes on in place of this one
+	replacing bool // another agent is taking over
 }
 
 func newClients(s scenario, events *story) *clients {
@@ -61,16 +61,14 @@ func newClients(s scenario, events *story) *clients {
 			clientSpec: spec, index: i, desk: c, lastTaken: -1,
 			unanswered: make(map[fakeserver.Transport]bool), answered: make(map[fakeserver.Transport]bool),
 		})
-	}
-	for _, k := range c.all {
-		if !k.Off {
-			k.start()
+		if !spec.Off {
+			c.all[i].start()
 		}
 	}
 	return c
 }
 
-// hash is a number that depends on the seed and on what, alone.
+// hash returns a number that depends on the seed and what only.
 func (c *clients) hash(what string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, c.seed))
@@ -79,24 +77,24 @@ func (c *clients) hash(what string) uint64 {
 	return x ^ x>>29
 }
 
-// delay gives each event of the network an instant of its own, so that equal seeds give equal runs.
+// delay gives each event of the network an instant of its own, so equal seeds give equal runs.
 func (c *clients) delay(series string, nth int) time.Duration {
 	return time.Microsecond + time.Duration(c.hash(fmt.Sprint(series, nth))%200_000)
 }
 
-// chance is the same at equal instants, whoever asks first.
+// chance returns a number in [0, 1). It is the same at equal instants, whoever asks first.
 func (c *clients) chance() float64 {
 	return float64(c.hash(fmt.Sprint("chance", time.Since(c.began)))%100_000) / 100_000
 }
 
-// quietFor reports whether the list has been the same for the time.
+// quietFor reports whether the list has not changed for d.
 func (c *clients) quietFor(d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Since(c.published) >= d
 }
 
-// do does a step that is one of clients.
+// do does a step that concerns clients.
 func (c *clients) do(s scenarioStep) {
 	if len(c.all) == 0 {
 		return
@@ -106,8 +104,8 @@ func (c *clients) do(s scenarioStep) {
 	case doConfigure:
 		c.configure(*s.Reporting)
 	case doResend:
-		if c.reporting != nil {
-			c.reporting.Resend()
+		if c.reporter != nil {
+			c.reporter.Resend()
 		}
 	case doStopAgent:
 		c.stopAgent()
@@ -118,7 +116,7 @@ func (c *clients) do(s scenarioStep) {
 	}
 }
 
-// close ends all, whatever state it is in.
+// close ends the agent and all programs.
 func (c *clients) close() {
 	c.stopAgent()
 	for _, k := range c.all {

@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/local"
 )
 
-// view lets the agent's process see the sockets of the machine.
+// view is the agent's rpcclient.Local. It shows as much of the machine as the visibility allows.
 type view struct {
 	*clients
 	visibility visibility
@@ -22,16 +22,16 @@ func (l *view) Sockets() ([]local.Socket, []health.Condition) {
 func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)
 	who := l.shown(owner)
-	if !l.visibility.ports() { // a pipe tells the process of its server
+	if !l.visibility.ports() { // a named pipe shows the process of its server
 		who.PID, who.Name = owner.PID, owner.Name
 	}
 	return conn, who, err
 }
 
-// ports reports whether the OS tells whose a port is.
+// ports reports whether the OS shows ports and the users of their owners.
 func (s visibility) ports() bool { return s == seesAll || s == seesUsers }
 
-// hidden is the name of a program of which nobody is told the process.
+// hidden is the name of programs whose process the OS does not show.
 const hidden = "hidden"
 
 func (l *view) shown(o local.Process) local.Process {
@@ -65,7 +65,7 @@ func (l *view) Identify(list []local.Listener) {
 	}
 }
 
-// LineageOf says that what holds a client's port for it was started by it.
+// LineageOf says that a relay, which holds a client's port, was started by the client.
 func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,58 +17,58 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Times of the agent under test, as its settings have them by default.
+// Settings of the agent under test: the defaults.
 const (
 	removalGrace = time.Second
 	staleAfter   = 30 * time.Second
 )
 
-// desk is a scenario that is being played. All that happens is done by one goroutine; no two things
-// happen at one instant, so that equal scenarios give equal runs.
+// desk is a scenario that is being played. One goroutine does everything that happens, and no two things
+// happen at the same instant, so equal scenarios give equal runs.
 type desk struct {
 	scenario
 	story
 	agenda        []scheduled
 	entries       int
 	headsets      []*headset
-	ready         map[string]time.Time // by node: when the last event on its way arrives
+	ready         map[string]time.Time // by node: when the last event under way arrives
 	suites        []*suite
 	clients       *clients
-	lists         int // that were made up, without an Engine
-	version       int
+	lists         int  // how many lists were made up, without an Engine
+	version       int  // of the catalogue
 	serverDown    bool // the sound server is away
 	asleep        bool
-	woke          time.Time // when the machine woke last, as far as the agent has heard
-	unheardSleeps int       // how often the machine has slept without the agent having heard of it
-	waiting       []func()  // what the agent hears when it wakes
+	woke          time.Time // when the machine woke last, as far as the agent knows
+	unheardSleeps int       // how many sleeps the agent was not told about yet
+	waiting       []func()  // what the agent is told when it wakes
 
-	engine      *agentEngine   // that reports
-	hearing     []*agentEngine // that, and one which is to go on in its place
+	engine      *agentEngine   // of the agent that reports
+	engines     []*agentEngine // that, and the one of an agent that is taking over
 	stop        func()
 	rules       *hid.Rules
 	wake        signal.Signal
 	paused      bool
 	pausedUntil time.Time // zero: until it is resumed
 
-	handed sync.Mutex // of what the Engine's goroutine hands over
-	asked  []request
-	list   devices.Snapshot
+	engineMu sync.Mutex // guards what the goroutines of Engines write
+	requests []request
+	list     devices.Snapshot
 }
 
-// agentEngine is that of one agent.
+// agentEngine is the Engine of one agent.
 type agentEngine struct {
 	*engine.Engine
 	stop func(cause error)
 	list devices.Snapshot // the newest
 }
 
-// request is one of an Engine.
+// request is what an Engine asks of a device.
 type request struct {
 	hid.Request
 	by *agentEngine
 }
 
-// scheduled is something that will happen.
+// scheduled is something that happens later.
 type scheduled struct {
 	at time.Time
 	do func()
@@ -80,11 +80,8 @@ func newDesk(s scenario, withStory bool) *desk {
 	for i, u := range s.Units {
 		m := &s.Models[u.Model]
 		h := &headset{
-			unit: u, model: m, index: i, on: !u.Off, near: !u.Away, pressed: u.Muted, boomUp: u.BoomUp,
-			heardAt: make(map[int]time.Time), stuck: make(map[int]bool),
-		}
-		if m.Bus != dongle {
-			h.on, h.near = true, true
+			unit: u, model: m, index: i, on: !u.Off || m.Bus != dongle, near: !u.Away || m.Bus != dongle, pressed: u.Muted, boomUp: u.BoomUp,
+			reportedAt: make(map[int]time.Time), stuck: make(map[int]bool),
 		}
 		if u.Port != 0 {
 			h.plugged, h.port, h.presence, h.sound, h.paired = true, u.Port, 1, !u.NoAudio, true
@@ -120,7 +117,7 @@ func (d *desk) play() {
 	synctest.Wait()
 }
 
-// pass lets the time pass between two steps, and looks whether what had to be prompt was.
+// pass lets the time between two steps pass, and checks what clients hold.
 func (d *desk) pass(span time.Duration) {
 	if early := prompt + 100*time.Millisecond; span > early {
 		d.rest(early)
@@ -131,7 +128,7 @@ func (d *desk) pass(span time.Duration) {
 	d.clients.checkPrompt()
 }
 
-// awaitClients lets pass what the agent may owe to clients, since the last change of the list.
+// awaitClients lets all waits of the agent end, and checks what clients hold.
 func (d *desk) awaitClients() {
 	if len(d.Clients) == 0 {
 		return
@@ -145,8 +142,8 @@ func (d *desk) awaitClients() {
 	d.clients.checkRest()
 }
 
-// instant is the next free one, at or after t. Times between things that happen are whole tenths of
-// milliseconds and the agent's are, too: so none of its timers ends at an instant of the desk.
+// instant returns the next free instant at or after t. All durations of the desk and of the agent are whole tenths
+// of milliseconds, and instants are not, so none of the agent's timers ends at an instant of the desk.
 func (d *desk) instant(t time.Time) time.Time {
 	d.entries++
 	const tick = 100 * time.Microsecond
@@ -154,21 +151,21 @@ func (d *desk) instant(t time.Time) time.Time {
 	return d.began.Add((since + tick - 1).Truncate(tick) + time.Duration(d.entries%99_000+500))
 }
 
-// after has something happen later.
+// after makes something happen later.
 func (d *desk) after(wait time.Duration, do func()) {
 	e := scheduled{d.instant(time.Now().Add(wait)), do}
 	i, _ := slices.BinarySearchFunc(d.agenda, e, func(a, b scheduled) int { return a.at.Compare(b.at) })
 	d.agenda = slices.Insert(d.agenda, i, e)
 }
 
-// delay is how long something takes, drawn from the seed: up to most.
+// delay returns how long something takes, at most most. It depends on the seed, the time and what.
 func (d *desk) delay(most time.Duration, what ...any) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprintln(h, d.Seed, time.Since(d.began).Round(100*time.Microsecond), what)
 	return time.Duration(h.Sum64() % uint64(most))
 }
 
-// rest lets the time pass.
+// rest lets the time pass, and does what is scheduled.
 func (d *desk) rest(span time.Duration) {
 	until := d.instant(time.Now().Add(span))
 	for {
@@ -176,9 +173,11 @@ func (d *desk) rest(span time.Duration) {
 		if len(d.agenda) > 0 && d.agenda[0].at.Before(until) {
 			next = d.agenda[0].at
 		}
-		if !d.sleep(next) {
+		select {
+		case <-d.wake: // the agent has asked for something
 			d.settle()
 			continue
+		case <-time.After(time.Until(next)):
 		}
 		if next.Equal(until) {
 			return
@@ -190,25 +189,13 @@ func (d *desk) rest(span time.Duration) {
 	}
 }
 
-// sleep returns at t, or false if the agent wants something before.
-func (d *desk) sleep(t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-d.wake:
-		return false
-	}
-}
-
-// settle waits until nothing is going on, and takes what the agent has asked for.
+// settle waits until all goroutines are blocked, and handles what the agent has asked for.
 func (d *desk) settle() {
 	synctest.Wait()
-	d.handed.Lock()
-	asked := d.asked
-	d.asked = nil
-	d.handed.Unlock()
+	d.engineMu.Lock()
+	asked := d.requests
+	d.requests = nil
+	d.engineMu.Unlock()
 	for _, r := range asked {
 		d.request(r)
 	}
@@ -225,15 +212,10 @@ func (d *desk) boot() {
 		d.stop = d.clients.stopAgent
 		return
 	}
-	cat, err := vendorCatalogue(d.Models, d.version)
-	if err != nil {
-		d.violate("catalogue", "%v", err)
-		cat = &catalogue.Catalogue{}
-	}
-	set := d.settings(cat)
+	set := d.settings(d.version)
 	d.rules = set.HIDRules()
 	d.engine = d.newEngine(set, d.remainingPause())
-	d.hearing = []*agentEngine{d.engine}
+	d.engines = []*agentEngine{d.engine}
 	d.clients.restart()
 	d.stop = func() {
 		d.clients.stopAgent()
@@ -250,7 +232,7 @@ func (d *desk) boot() {
 	d.readSound()
 }
 
-// newEngine starts that of an agent. What it publishes counts once it is the one that reports.
+// newEngine starts the Engine of an agent. Its lists are reported once it is d.engine.
 func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine {
 	e := &agentEngine{}
 	e.Engine = engine.New(engine.Options{
@@ -261,21 +243,21 @@ func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine 
 	return e
 }
 
-// tell has all Engines hear of something.
+// tell calls f for all Engines that run.
 func (d *desk) tell(f func(*agentEngine)) {
-	for _, e := range d.hearing {
+	for _, e := range d.engines {
 		f(e)
 	}
 }
 
-// listHID has the Engines hear that all HID devices have been found.
+// listHID tells the Engines that all HID devices have been found.
 func (d *desk) listHID() {
 	d.after(d.delay(20*time.Millisecond, "hid"), func() {
 		d.tell(func(e *agentEngine) { e.Observe(devices.Observation{Source: "hid", At: time.Now()}) })
 	})
 }
 
-// publishMadeUp publishes a list without an Engine. No two are equal.
+// publishMadeUp publishes a list without an Engine. No two lists are equal.
 func (d *desk) publishMadeUp() {
 	muted, model := d.lists%2 == 1, fmt.Sprintf("Model %d", d.lists)
 	if d.Long {
@@ -288,7 +270,13 @@ func (d *desk) publishMadeUp() {
 	}}}})
 }
 
-func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
+// settings returns the agent's settings with a version of the catalogue.
+func (d *desk) settings(version int) engine.Settings {
+	cat, err := vendorCatalogue(d.Models, version)
+	if err != nil {
+		d.violate("catalogue", "%v", err)
+		cat = &catalogue.Catalogue{}
+	}
 	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: 127})
 	if err != nil {
 		d.violate("catalogue", "%v", err)
@@ -297,8 +285,8 @@ func (d *desk) settings(cat *catalogue.Catalogue) engine.Settings {
 }
 
 func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
-	d.handed.Lock()
-	defer d.handed.Unlock()
+	d.engineMu.Lock()
+	defer d.engineMu.Unlock()
 	by.list = s
 	if by != d.engine {
 		return
@@ -310,20 +298,20 @@ func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
 
 func (d *desk) ask(r request) {
 	d.note(ofDesk, "request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
-	d.handed.Lock()
-	d.asked = append(d.asked, r)
-	d.handed.Unlock()
+	d.engineMu.Lock()
+	d.requests = append(d.requests, r)
+	d.engineMu.Unlock()
 	d.wake.Notify()
 }
 
-// published is the list that the agent reports.
+// published returns the list that the agent reports.
 func (d *desk) published() devices.Snapshot {
-	d.handed.Lock()
-	defer d.handed.Unlock()
+	d.engineMu.Lock()
+	defer d.engineMu.Unlock()
 	return d.list
 }
 
-// whenAwake has the agent hear of something now, or as soon as it is awake.
+// whenAwake calls f now or, if the machine is asleep, when it wakes.
 func (d *desk) whenAwake(f func()) {
 	if d.asleep {
 		d.waiting = append(d.waiting, f)
@@ -332,7 +320,7 @@ func (d *desk) whenAwake(f func()) {
 	f()
 }
 
-// readSound has the sound server's news read.
+// readSound makes the agent list the endpoints again.
 func (d *desk) readSound() {
 	d.whenAwake(func() {
 		d.after(d.delay(40*time.Millisecond, "look"), func() {
@@ -350,7 +338,7 @@ func (d *desk) readSound() {
 	})
 }
 
-// freeID is the name that a sound server gives a card: equal ones are told apart by a number.
+// freeID returns the name that a sound server gives a card. A number distinguishes equal ones.
 func (d *desk) freeID(h *headset) string {
 	base := fmt.Sprintf("acme_%d_%s", h.Model, h.serial())
 	id := base
@@ -360,7 +348,7 @@ func (d *desk) freeID(h *headset) string {
 	return id
 }
 
-// freeNode is the lowest number of a hidraw node that is free.
+// freeNode returns the lowest name of a hidraw node that is free.
 func (d *desk) freeNode() string {
 	for n := 0; ; n++ {
 		name := fmt.Sprint("hidraw", n)
@@ -372,7 +360,7 @@ func (d *desk) freeNode() string {
 	}
 }
 
-// enumerate makes the nodes of a headset that is plugged in.
+// enumerate creates the nodes of a headset that is plugged in.
 func (d *desk) enumerate(h *headset) {
 	h.nodes = nil
 	for i := range h.interfaces() {
@@ -393,7 +381,7 @@ func (d *desk) enumerate(h *headset) {
 	}
 }
 
-// open opens what the catalogue's rules want and closes what they do not want any more.
+// open opens the nodes that the catalogue's rules want, and closes others.
 func (d *desk) open(plugged bool) {
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
@@ -420,7 +408,7 @@ func (d *desk) close(h *headset, n *node, failure string) {
 	d.deliver(h, n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
 }
 
-// deliver has the agent hear an event of a node after those before it.
+// deliver tells the agent of an event of a node, in order and after a delay. then is called at that time.
 func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 	d.whenAwake(func() {
 		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Kind))
@@ -429,21 +417,13 @@ func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
 		}
 		d.ready[n.device.Node] = at
 		d.after(time.Until(at), func() {
-			if e.Kind == hid.Report && !n.open {
-				return
-			}
-			if e.Kind == hid.Attached && n.gone {
+			if e.Kind == hid.Report && !n.open || e.Kind == hid.Attached && n.gone {
 				return
 			}
 			e.At = time.Now()
 			d.note(ofDesk, "hid %s", asJSON{e})
-			if then != nil && e.Kind != hid.Report {
-				then()
-			}
+			then()
 			d.tell(func(to *agentEngine) { to.HID(e) })
-			if then != nil && e.Kind == hid.Report {
-				then()
-			}
 		})
 	})
 }

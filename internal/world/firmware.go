@@ -7,19 +7,19 @@ import (
 	"sidetone/internal/hid"
 )
 
-// cause is why a headset has something to tell.
+// cause is why a headset reports something.
 type cause int
 
 const (
 	byButton cause = iota
-	byOther        // its boom, its firmware, a host
-	byLink         // it has come into reach, or gone
+	byOther        // its boom, its firmware or a host
+	byLink         // it has come into reach or gone out of it
 )
 
-// invalidate is for what makes all that was told before count no more.
+// invalidate notes that the agent has to forget everything it was told before.
 func (h *headset) invalidate() { h.validSince = time.Now() }
 
-// change changes something of the headset, and has it tell what is new.
+// change changes the state of the headset, and makes it report what is new.
 func (d *desk) change(h *headset, why cause, f func()) {
 	before := make([]bool, len(h.Channels))
 	for i, t := range h.Channels {
@@ -54,7 +54,7 @@ func (d *desk) change(h *headset, why cause, f func()) {
 					d.sendState(h, i, true)
 				}
 			})
-		case changed && why != byLink, why == byButton && (t.Form == formPress || t.Form == formEvent || t.Form == formHeld):
+		case changed && why != byLink, why == byButton && !t.Form.shows():
 			d.sendState(h, i, false)
 		}
 	}
@@ -66,32 +66,29 @@ func (d *desk) change(h *headset, why cause, f func()) {
 	}
 }
 
-// sendState has the headset tell by one of its ways.
+// sendState makes the headset report the state of a channel. arriving says that it has just come into reach, which is no press.
 func (d *desk) sendState(h *headset, i int, arriving bool) {
 	t := h.Channels[i]
 	v := h.state(t.Of)
 	h.stuck[i] = false
+	if arriving && !t.Form.shows() {
+		return
+	}
 	switch t.Form {
 	case formSwitch:
-		d.send(h, i, t.usage(bit(v)), true)
+		d.send(h, i, t.usage(map[bool]byte{true: 1, false: 0}[v]), true)
 	case formButtons:
 		d.send(h, i, t.usage(map[bool]byte{true: 1, false: 3}[v]), true) // -1 in two bits
 	case formPress:
-		if !arriving {
-			d.send(h, i, t.usage(1), false)
-			if t.BothWays {
-				d.after(30*time.Millisecond, func() { d.send(h, i, t.usage(0), false) })
-			}
+		d.send(h, i, t.usage(1), false)
+		if t.BothWays {
+			d.after(30*time.Millisecond, func() { d.send(h, i, t.usage(0), false) })
 		}
 	case formEvent:
-		if !arriving {
-			d.send(h, i, t.report(t.On), false)
-		}
+		d.send(h, i, t.report(t.On), false)
 	case formHeld:
-		if !arriving {
-			d.send(h, i, t.report(t.On), false)
-			d.after(30*time.Millisecond, func() { d.send(h, i, t.report(t.Off), false) })
-		}
+		d.send(h, i, t.report(t.On), false)
+		d.after(30*time.Millisecond, func() { d.send(h, i, t.report(t.Off), false) })
 	case formLevel:
 		if arriving && t.Busy != 0 {
 			d.send(h, i, t.report(t.Busy), false)
@@ -120,15 +117,8 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 	}
 }
 
-// hidppPlace is where the headset keeps the feature that tells the mute.
+// hidppPlace is the index of the HID++ feature that has the mute.
 const hidppPlace = 8
-
-func bit(v bool) byte {
-	if v {
-		return 1
-	}
-	return 0
-}
 
 // send sends an input report, if somebody reads it. shows says that it shows a state.
 func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
@@ -138,9 +128,9 @@ func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
 	}
 	d.sendOn(h, iface, data, func() {
 		if shows {
-			h.heardAt[channel] = time.Now()
+			h.reportedAt[channel] = time.Now()
 		} else if h.Channels[channel].Form == formLevel {
-			delete(h.heardAt, channel)
+			delete(h.reportedAt, channel)
 		}
 	})
 }
@@ -153,7 +143,7 @@ func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
 	d.deliver(h, n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, then)
 }
 
-// request is what the agent wants sent to a device.
+// request delivers a request of the agent to its device.
 func (d *desk) request(r request) {
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
@@ -165,7 +155,7 @@ func (d *desk) request(r request) {
 	}
 }
 
-// handleRequest is for a request at the device.
+// handleRequest answers a request as the device does.
 func (d *desk) handleRequest(h *headset, n *node, r request) {
 	if n.gone || !n.open || d.asleep {
 		return
@@ -209,7 +199,7 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 	}
 }
 
-// answer brings a report that was asked for: on a way of its own, which input reports may overtake.
+// answer delivers a report that was asked for. Input reports may overtake it.
 func (d *desk) answer(n *node, r request, data []byte) {
 	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
 		d.deliverAnswer(n, r, hid.Event{Request: r.ID, Data: data})

@@ -32,8 +32,8 @@ func generate(seed uint64) scenario {
 	return plain(s)
 }
 
-// replacements mixes into the steps that another agent goes on, and pauses. They are drawn by themselves: what else a seed draws is the
-// same with them.
+// replacements adds steps in which another agent takes over, and pauses. It has a random source of its own, so that the rest of what a
+// seed draws stays as it is.
 func (g *generator) replacements(s *scenario, pauses bool) {
 	if g.one(2) {
 		return
@@ -52,7 +52,7 @@ func (g *generator) replacements(s *scenario, pauses bool) {
 	}
 }
 
-// plain returns the scenario as it comes out of a file.
+// plain returns the scenario as it is read from a file.
 func plain(s scenario) (out scenario) {
 	data, err := json.Marshal(s)
 	if err == nil {
@@ -67,7 +67,7 @@ func plain(s scenario) (out scenario) {
 // generator draws parts of a scenario.
 type generator struct{ *rand.Rand }
 
-// one is true once in n times.
+// one returns true once in n times.
 func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
@@ -75,8 +75,8 @@ func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 func (g *generator) unit(models []model, i int) unit {
 	u := unit{Model: g.IntN(len(models)), Serial: pick(g, "0001", "0001", fmt.Sprint("A", i), "")}
 	m := models[u.Model]
-	if m.Unsighted || m.Split {
-		u.Serial = fmt.Sprint("A", i) // nothing else tells one unit from another
+	if m.NoContainer || m.Split {
+		u.Serial = fmt.Sprint("A", i) // nothing else distinguishes units
 	}
 	if !g.one(4) {
 		u.Port = i + 1
@@ -86,11 +86,11 @@ func (g *generator) unit(models []model, i int) unit {
 	return u
 }
 
-// steps are what happens: in bursts, with a rest after each.
+// steps draws what happens: in bursts, with a rest after each.
 func (g *generator) steps(s *scenario) []scenarioStep {
 	var out []scenarioStep
 	for range 6 + g.IntN(8) {
-		var undo []scenarioStep // what goes often comes back
+		var undo []scenarioStep // much of what goes away comes back
 		for n := 1 + g.IntN(8); n > 0 || len(undo) > 0; n-- {
 			step := g.step(s)
 			if len(undo) > 0 && (n <= 0 || g.one(2)) {
@@ -106,7 +106,7 @@ func (g *generator) steps(s *scenario) []scenarioStep {
 	return out
 }
 
-// undo is what ends what a step begins.
+// undo returns the step that undoes another one.
 func (g *generator) undo(s scenarioStep) (scenarioStep, bool) {
 	switch s.Do {
 	case doRange, doPower, doSound, doServer:
@@ -167,8 +167,8 @@ func (g *generator) step(s *scenario) scenarioStep {
 	return step
 }
 
-// seen reports whether all that the vendor reads shows states: a press says nothing of a mute that
-// changes without one.
+// seen reports whether all channels that the catalogue reads show states: presses say nothing of a mute
+// that changes without one.
 func (m *model) seen() bool {
 	for _, w := range m.Versions {
 		for _, r := range w.Sources {
@@ -182,14 +182,14 @@ func (m *model) seen() bool {
 	return true
 }
 
-// clients draws who listens, and mixes what happens to them into the steps.
+// clients draws clients, and mixes what happens to them into the steps.
 func (g *generator) clients(s *scenario) {
 	s.Reporting, s.Clients = drawReporting(g), drawClients(g)
 	own := s.Steps
 	s.Steps = nil
 	for _, step := range drawClientSteps(g, len(s.Clients), g.IntN(28), s.Reporting) {
 		switch step.Do {
-		case doPublish, doStopAgent, doStartAgent, doResend: // the Engine's doing, a restart's, and sleep's
+		case doPublish, doStopAgent, doStartAgent, doResend: // the Engine, restarts and sleep cause these
 			continue
 		}
 		for range g.IntN(4) {

@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// maxLate is how long after its start a client may open its last door, in ms.
+// maxLate is how long after its start a client may open its port or socket, in ms.
 const maxLate = 200_000
 
 // generateClients draws a scenario of clients alone.
@@ -19,8 +19,8 @@ func generateClients(seed uint64) scenario {
 	return plain(s)
 }
 
-func drawReporting(g *generator) reporting {
-	return reporting{
+func drawReporting(g *generator) clientSettings {
+	return clientSettings{
 		Visibility: pick(g, seesAll, seesAll, seesAll, seesUsers, seesSockets, seesNothing),
 		OnExit:     pick(g, "", rpcclient.ExitClear, rpcclient.ExitUnmute, rpcclient.ExitLeave),
 		First:      g.one(12),
@@ -40,33 +40,33 @@ func drawClient(g *generator) clientSpec {
 	case 0:
 		k.PortLate = 1 + g.IntN(3000)
 	case 1:
-		k.SocketLate = pick(g, 1+g.IntN(20_000), 1+g.IntN(60_000), maxLate/2+g.IntN(maxLate/2)) // also when the first request has been given up
+		k.SocketLate = pick(g, 1+g.IntN(20_000), 1+g.IntN(60_000), maxLate/2+g.IntN(maxLate/2)) // perhaps after the first request was given up
 	}
 	switch {
-	case k.SocketLate > 0 && g.one(2): // it is not awake yet
+	case k.SocketLate > 0 && g.one(2): // it does not answer before it is ready
 		k.Fault = "1*http/no-answer"
 	case g.one(6):
 		k.Fault = pick(g, "1*no-answer", "1*http/no-answer", "1*hang", "3*offline", "2*login", "1*ready-never",
 			"2*answer-late=8s", "2*error=1000:Unknown Error")
 	}
-	if k.Shares { // it is shown as that is
+	if k.Shares { // the OS shows it like the client before it
 		k.Foreign, k.Hidden, k.Relay = false, false, false
 	}
-	if k.Profile == d { // it has no socket
+	if k.Profile == d { // that has no socket
 		k.Shares = false
 		k.NoSocket, k.NoPort = true, false
 	}
 	return k
 }
 
-// drawClients draws the programs that are there.
+// drawClients draws the programs that may be clients.
 func drawClients(g *generator) []clientSpec {
 	list := []clientSpec{drawClient(g)}
 	for n := g.IntN(3); len(list) <= n; {
 		k := drawClient(g)
 		before := &list[len(list)-1]
 		k.Shares = k.Shares && before.Profile != fakeserver.Squatter
-		if k.Shares { // what is not seen to be two has all doors, at once
+		if k.Shares { // clients that look like one open all ports and sockets at once
 			for _, s := range []*clientSpec{&k, before} {
 				s.NoSocket, s.NoPort, s.PortLate, s.SocketLate = false, false, 0, 0
 			}
@@ -80,14 +80,14 @@ func drawClients(g *generator) []clientSpec {
 	return list
 }
 
-// faults are what may befall a client, as fakeserver writes them.
+// faults are the faults that a client may have, in the syntax of fakeserver.
 var faults = []string{
 	"no-answer", "1*no-answer", "1*http/no-answer", "1*ipc/no-answer", "hang", "offline", "login", "answer-late=3s", "answer-late=8s",
 	"close-after=2", "refuse", "error=1000:Unknown Error", "ready-late=3s", "ready-never", "1*die",
 }
 
-// drawClientSteps draws what happens to so many clients, and to what reports to them.
-func drawClientSteps(g *generator, clients, steps int, set reporting) []scenarioStep {
+// drawClientSteps draws what happens to the clients and the agent.
+func drawClientSteps(g *generator, clients, steps int, set clientSettings) []scenarioStep {
 	var list []scenarioStep
 	for range steps {
 		s := scenarioStep{Client: g.IntN(clients), After: pick(g, g.IntN(100), g.IntN(2000), g.IntN(2000), g.IntN(8000), g.IntN(40_000))}
@@ -102,7 +102,7 @@ func drawClientSteps(g *generator, clients, steps int, set reporting) []scenario
 			list = append(list, g.reload(s, &set)...)
 		case doClientFreezes:
 			list = append(list, g.freezes(s)...)
-		case doClientSpends: // mostly all that there are
+		case doClientSpends: // often all of them
 			for range g.IntN(4) {
 				list = append(list, s)
 				s.After = g.IntN(100)
@@ -114,18 +114,16 @@ func drawClientSteps(g *generator, clients, steps int, set reporting) []scenario
 			list = append(list, s)
 		}
 	}
-	for i := range clients { // mostly all is well at the end
+	for i := range clients { // most clients are well at the end
 		if !g.one(8) {
-			list = append(list, scenarioStep{Do: doClientThaws, Client: i, After: g.IntN(2000)}, scenarioStep{
-				Do: doClientMended, Client: i,
-				After: g.IntN(2000),
-			})
+			list = append(list, scenarioStep{Do: doClientThaws, Client: i, After: g.IntN(2000)},
+				scenarioStep{Do: doClientMended, Client: i, After: g.IntN(2000)})
 		}
 	}
 	return append(list, scenarioStep{Do: doStartAgent})
 }
 
-// fault befalls a client as it runs, or before it is started again.
+// fault gives a client a fault, and sometimes restarts it then.
 func (g *generator) fault(s scenarioStep) []scenarioStep {
 	s.Fault = pick(g, faults...)
 	if g.one(3) {
@@ -134,8 +132,8 @@ func (g *generator) fault(s scenarioStep) []scenarioStep {
 	return []scenarioStep{s}
 }
 
-// reload is of settings: often more than one, and a list soon after.
-func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep) {
+// reload changes the settings, often several times, and publishes a list soon after.
+func (g *generator) reload(s scenarioStep, set *clientSettings) (list []scenarioStep) {
 	for n := range pick(g, 1, 1, 2, 3) {
 		set.Timing++
 		if g.one(3) {
@@ -144,8 +142,7 @@ func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep)
 		if g.one(2) {
 			set.Without = pick(g, "", rpcclient.WebSocket, rpcclient.HTTP)
 		}
-		next := *set
-		s.Reporting = &next
+		s.Reporting = new(*set)
 		if n > 0 {
 			s.After = g.IntN(2000)
 		}
@@ -154,7 +151,7 @@ func (g *generator) reload(s scenarioStep, set *reporting) (list []scenarioStep)
 	return append(list, scenarioStep{Do: doPublish, After: g.IntN(2000)})
 }
 
-// freezes are mostly while something changes, and for a while.
+// freezes freezes a client, mostly while the list changes, and thaws it.
 func (g *generator) freezes(s scenarioStep) (list []scenarioStep) {
 	rounds := pick(g, 0, 1, 1, 1, 2, 3, 4)
 	if rounds == 0 {
@@ -170,7 +167,7 @@ func (g *generator) freezes(s scenarioStep) (list []scenarioStep) {
 	return list
 }
 
-// end is one after which others may be quick to take the port, most of all just after it was told something.
+// end ends a client, sometimes just after it was sent a list, and before another client takes its port.
 func (g *generator) end(s scenarioStep, clients int) []scenarioStep {
 	if !g.one(2) {
 		return []scenarioStep{s}

@@ -8,8 +8,8 @@ import (
 
 type object = map[string]any
 
-// model draws a headset, and what a vendor writes of it that knows it, and is sloppy at times. What
-// the product's check refuses is no part of the world.
+// model draws a headset, and the catalogue entries of a vendor who knows it but is sloppy at times. Entries
+// that the product's check refuses are drawn again.
 func (g *generator) model() model {
 	m := model{Bus: pick(g, usb, usb, dongle, dongle, bluetooth), Keeps: g.one(3), NamedIDs: g.one(3), LED: g.one(2)}
 	if m.Bus == dongle {
@@ -18,7 +18,7 @@ func (g *generator) model() model {
 	if m.Bus == usb && g.one(6) {
 		m.Split = true
 	} else if m.Bus == usb && g.one(6) {
-		m.Unsighted = true
+		m.NoContainer = true
 	}
 	m.Filtered = g.one(6)
 	m.OSMute, m.Flagged = pick(g, osNone, osSoft, osSoft), g.one(2)
@@ -33,7 +33,7 @@ func (g *generator) model() model {
 	return m
 }
 
-// builder draws what one model has.
+// builder draws the parts of one model.
 type builder struct {
 	*generator
 	m      *model
@@ -116,7 +116,7 @@ func (b *builder) channels() {
 	}
 }
 
-// accepted is an entry that the check accepts.
+// accepted draws an entry that the check accepts.
 func (b *builder) accepted() entry {
 	for range 30 {
 		w := b.entry()
@@ -132,22 +132,14 @@ func (b *builder) accepted() entry {
 
 func (b *builder) entry() entry {
 	var w entry
+	channels := make(map[subject][]int)
 	for i, t := range b.m.Channels {
-		if t.Of == ofLink {
-			w.Link = append(w.Link, rule{[]int{i}, b.rule(i)})
-		}
+		channels[t.Of] = append(channels[t.Of], i)
 	}
-	var button, boom, whole []int
-	for i, t := range b.m.Channels {
-		switch t.Of {
-		case ofButton:
-			button = append(button, i)
-		case ofBoom:
-			boom = append(boom, i)
-		case ofMute:
-			whole = append(whole, i)
-		}
+	for _, i := range channels[ofLink] {
+		w.Link = append(w.Link, rule{[]int{i}, b.rule(i)})
 	}
+	button, boom, whole := channels[ofButton], channels[ofBoom], channels[ofMute]
 	add := func(r rule) {
 		r.Says["field"] = devices.HardwareMute
 		w.Sources = append(w.Sources, r)
@@ -170,14 +162,14 @@ func (b *builder) entry() entry {
 		}
 	}
 	switch {
-	case b.m.OSMute == osShared && b.m.Flagged:
-		add(rule{nil, object{"os_endpoint_mute": b.shared()}})
 	case b.m.OSMute == osShared:
-		says := b.shared()
-		says["require_hardware_support"] = false
+		says := object{"shared_with_button": true}
+		if !b.m.Flagged {
+			says["require_hardware_support"] = false
+		}
 		add(rule{nil, object{"os_endpoint_mute": says}})
 	case b.m.OSMute == osSoft && b.one(4):
-		add(rule{nil, object{"os_endpoint_mute": object{}}}) // it goes by the OS, which says that this is a switch in the device
+		add(rule{nil, object{"os_endpoint_mute": object{}}}) // counts only if the OS says that its mute is a switch in the device
 	}
 	if b.one(4) {
 		w.Sources = append(w.Sources, rule{nil, object{"field": devices.NoiseSuppression, "const": true}})
@@ -185,10 +177,7 @@ func (b *builder) entry() entry {
 	return w
 }
 
-// shared says that button and OS have one mute, in the words that the catalogue has for it.
-func (b *builder) shared() object { return object{"shared_with_button": true} }
-
-// rule is what the vendor writes of a channel.
+// rule draws what the catalogue says of a channel.
 func (b *builder) rule(i int) object {
 	t := b.m.Channels[i]
 	out := object{}
@@ -245,7 +234,7 @@ func (b *builder) query(t channel, out object, hint bool) object {
 
 func bytesText(b ...byte) string { t, _ := hid.Bytes(b).MarshalText(); return string(t) }
 
-// numbered says which report it is. A sloppy vendor forgets that.
+// numbered adds the number of the report, which a sloppy vendor forgets.
 func (b *builder) numbered(t channel, out object) {
 	switch {
 	case t.Report == 0, t.Of != ofLink && b.one(4):
@@ -256,7 +245,7 @@ func (b *builder) numbered(t channel, out object) {
 	}
 }
 
-// value is where a state stands.
+// value draws which byte holds a state, and what its values mean.
 func (b *builder) value(t channel, at int) object {
 	out := object{"byte": at}
 	n := b.IntN(4)
@@ -276,7 +265,7 @@ func (b *builder) value(t channel, at int) object {
 	return out
 }
 
-// toggle is what the vendor writes of presses, and of what shows on which side they are.
+// toggle draws a toggle by presses, with anchors that show its state.
 func (b *builder) toggle(i int, whole []int, reads *[]int) object {
 	t := b.m.Channels[i]
 	anchor := object{}

@@ -9,28 +9,28 @@ import (
 	"sidetone/internal/hid"
 )
 
-// headset is a unit at its place on the desk, and its firmware.
+// headset is a unit on the desk, with the state of its firmware.
 type headset struct {
 	unit
 	*model
 	index      int
 	plugged    bool
 	port       int
-	presence   int  // which time it is plugged in; 0: never was
+	presence   int  // how often it was plugged in
 	on, near   bool // the headset behind a dongle; always true for others
-	pressed    bool // the button's part of the mute
+	pressed    bool // the mute by the button
 	boomUp     bool
-	osMute     bool // a mute of the OS's own
+	osMute     bool // a mute that only the OS knows
 	sound      bool // the OS lists its endpoints
 	paired     bool // a dongle has met the headset since it was plugged in
 	id         string
 	nodes      []*node
-	heardAt    map[int]time.Time // when the agent last heard a state, by the number of the channel
-	wrongSince time.Time         // since when it is reported as muted and is not
-	left       time.Time         // when it went out of reach last
-	stuck      map[int]bool      // says that it does not know its state, by the number of the channel
-	turned     time.Time         // when the mute changed last
-	validSince time.Time         // since when all that was told before counts no more
+	reportedAt map[int]time.Time // when the agent was last told a state, by channel
+	wrongSince time.Time         // since when it is wrongly reported as muted
+	left       time.Time         // when it last went out of reach
+	stuck      map[int]bool      // the last report of a channel was Busy
+	turned     time.Time         // when the mute last changed
+	validSince time.Time         // when the agent last had to forget everything it was told
 }
 
 // node is a HID interface of a headset that is plugged in.
@@ -39,10 +39,10 @@ type node struct {
 	iface  int
 	open   bool // the agent reads it
 	gone   bool // for good
-	denied bool // nobody may read it any more
+	denied bool // reading it is no longer permitted
 }
 
-// node is that of an interface; nil: it has none now.
+// node returns the node of an interface; nil: it has none now.
 func (h *headset) node(iface int) *node {
 	for _, n := range h.nodes {
 		if n.iface == iface {
@@ -54,12 +54,12 @@ func (h *headset) node(iface int) *node {
 
 func (h *headset) muted() bool { return h.pressed || h.Boom && h.boomUp }
 
-// up reports whether the headset is where it can be heard.
+// up reports whether the headset is on and in range.
 func (h *headset) up() bool { return h.on && h.near }
 
 func (h *headset) reachable() bool { return h.plugged && h.up() }
 
-// state is what a subject is like now.
+// state returns the present state of a subject.
 func (h *headset) state(of subject) bool {
 	switch of {
 	case ofButton:
@@ -80,7 +80,7 @@ func (t channel) code(v bool) uint8 {
 	return t.Off
 }
 
-// report is an input report of the channel that says v, for forms that show a state.
+// report returns an input report of the channel with the code.
 func (t channel) report(code uint8) []byte {
 	if t.Report == 0 {
 		data := make([]byte, reportBytes)
@@ -90,14 +90,14 @@ func (t channel) report(code uint8) []byte {
 	return t.reportOf(t.Report, code)
 }
 
-// reportOf is a report of that number that says it.
+// reportOf returns a report with that number and code.
 func (t channel) reportOf(number, code uint8) []byte {
 	data := make([]byte, 1+reportBytes)
 	data[0], data[t.Byte] = number, code
 	return data
 }
 
-// usage is an input report of a Phone Mute.
+// usage returns an input report of a Phone Mute.
 func (t channel) usage(bits byte) []byte {
 	if t.Report == 0 {
 		return []byte{bits}
@@ -105,7 +105,7 @@ func (t channel) usage(bits byte) []byte {
 	return []byte{t.Report, bits}
 }
 
-// container is the hardware identity of the device that holds a part: 1 HID, 2 sound.
+// container returns the hardware identity of a part of the headset: 1 HID, 2 sound.
 func (h *headset) container(part int) string {
 	switch {
 	case h.Bus == bluetooth:
@@ -133,7 +133,7 @@ func (h *headset) bus() devices.Bus {
 	return devices.USB
 }
 
-// endpoints are those that the OS lists.
+// endpoints returns the endpoints that the OS lists.
 func (h *headset) endpoints() []devices.Endpoint {
 	if !h.plugged || !h.sound {
 		return nil
@@ -142,7 +142,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 		Source: "audio", ID: "in." + h.id, Type: devices.AudioInput, Name: h.name(h.Model), Bus: h.bus(), VID: vid, PID: pid(h.Model),
 		Serial: h.serial(), Container: h.container(2),
 	}
-	if h.Unsighted {
+	if h.NoContainer {
 		mic.Container = ""
 	}
 	speaker := mic
@@ -170,7 +170,7 @@ func (h *headset) endpoints() []devices.Endpoint {
 
 const alsaControl = "Mic Capture Switch"
 
-// mutesInOS reports whether the OS's endpoint shows the mute.
+// mutesInOS reports whether its endpoint in the OS shows the mute.
 func (h *headset) mutesInOS() bool {
 	return h.OSMute == osShared || slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Form == formALSA })
 }

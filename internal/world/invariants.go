@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/devices"
 )
 
-// atRest looks at the list once nothing has happened for longer than any grace period.
+// atRest checks the list after nothing has happened for longer than any grace period.
 func (d *desk) atRest() {
 	list := d.published()
 	in, r := d.engine.Inputs()
@@ -31,7 +31,7 @@ func (d *desk) atRest() {
 	}
 }
 
-// checkReport looks at what a list says of a headset.
+// checkReport checks what the list says of the headset with an endpoint.
 func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	h := d.owner(key.ID)
 	flag := rep.Flags[devices.HardwareMute]
@@ -50,7 +50,7 @@ func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	}
 }
 
-// allMuted reports whether all headsets are muted that the client cannot tell apart.
+// allMuted reports whether all headsets behind a report are muted.
 func (d *desk) allMuted(rep devices.Report) bool {
 	return !slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool {
 		h := d.owner(k.ID)
@@ -58,23 +58,24 @@ func (d *desk) allMuted(rep devices.Report) bool {
 	})
 }
 
-// excused reports whether a headset is reported as muted because of what software has said of it.
+// excused reports whether a headset may be reported as muted because software has said so.
 func (d *desk) excused(rep devices.Report, h *headset) bool {
 	return pushed(rep) && d.stillSays(h, devices.True)
 }
 
-// saidUnmuted reports whether software has said so of one of the headsets that are reported as not muted.
+// saidUnmuted reports whether software has said of one of the headsets behind a report that it is not muted.
 func (d *desk) saidUnmuted(rep devices.Report) bool {
 	return pushed(rep) && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.stillSays(d.owner(k.ID), devices.False) })
 }
 
-// pushed reports whether software may have said what is reported. What is said of several headsets that the client cannot tell
-// apart has the origin of one of them.
+// pushed reports whether software may have said what is reported. The report of several headsets that the client cannot tell apart
+// has the origin of one of them.
 func pushed(rep devices.Report) bool {
 	return rep.Flags[devices.HardwareMute].Origin.Via == devices.ViaPush || len(rep.Endpoints) > 1
 }
 
-// unreadable reports whether the agent cannot read all on which a headset tells of its link, or of one state.
+// unreadable reports whether the agent cannot read an interface on which the headset reports its link, or one of the two of a
+// channel.
 func (d *desk) unreadable(h *headset) bool {
 	w := h.entry(d.version)
 	return slices.ContainsFunc(slices.Concat(w.Link, w.Sources), func(r rule) bool {
@@ -85,7 +86,7 @@ func (d *desk) unreadable(h *headset) bool {
 	})
 }
 
-// owner is the headset that the OS lists an endpoint of.
+// owner returns the headset with an endpoint in the OS; nil: none.
 func (d *desk) owner(id string) *headset {
 	part, name, _ := strings.Cut(id, ".")
 	i := slices.IndexFunc(d.headsets, func(h *headset) bool {
@@ -97,16 +98,16 @@ func (d *desk) owner(id string) *headset {
 	return d.headsets[i]
 }
 
-// whyKnown says why the mute of a headset has to be known, or "".
+// whyKnown returns why the mute of a headset has to be known; "": it need not be.
 func (d *desk) whyKnown(h *headset) string {
 	w := h.entry(d.version)
-	told := make(map[int]bool) // the channels that are read so far
+	told := make(map[int]bool) // channels that earlier rules read
 	for _, r := range w.Sources {
 		if r.Says["field"] != string(devices.HardwareMute) || r.Says["derive"] != nil {
 			continue
 		}
 		if query, ok := r.Says["hid_query"].(map[string]any); ok && query["input"] != nil && !told[r.Reads[0]] {
-			continue // the level that tells when it is over is not read
+			continue // no rule reads the level that shows when it changes
 		}
 		for _, i := range r.Reads {
 			told[i] = !unclear(r.Says, h.Channels[i])
@@ -118,7 +119,7 @@ func (d *desk) whyKnown(h *headset) string {
 	return ""
 }
 
-// howKnown says how the agent knows by a rule what a headset tells in a way, or "".
+// howKnown returns how the agent knows the state of a channel by a rule; "": it need not know it.
 func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	t := h.Channels[i]
 	if t.Form == formALSA && !d.serverDown {
@@ -131,16 +132,16 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	case formFeature, formAnswer, formLamp:
 		return "the device answers " + text(r.Says)
 	case formHIDPP:
-		if linked || t.Hint != 0 { // else nobody knows when to ask again one that was off
+		if linked || t.Hint != 0 { // otherwise the agent does not know when to ask again after it was off
 			return "the device answers " + text(r.Says)
 		}
 	case formSwitch, formButtons, formLevel:
 		if r.Says["hid_query"] != nil {
 			return "the device answers " + text(r.Says)
 		}
-		// As an anchor it may be overtaken by presses that come on another way.
+		// As an anchor it may be overtaken by presses on another interface.
 		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
-			if at, told := h.heardAt[i]; told && at.After(h.validSince) {
+			if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
 				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 			}
 		}
@@ -148,8 +149,7 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	return ""
 }
 
-// unclear reports whether the vendor has not said what the values of the channel mean, or in which of several reports
-// they are.
+// unclear reports whether the catalogue does not say what the values of the channel mean, or in which report they are.
 func unclear(says any, t channel) bool {
 	switch says := says.(type) {
 	case map[string]any:
@@ -171,35 +171,33 @@ func unclear(says any, t channel) bool {
 	return false
 }
 
-// reads reports whether the agent reads all interfaces on which a headset tells.
+// reads reports whether the agent reads all interfaces of a channel.
 func (h *headset) reads(t channel) bool {
 	ok := func(iface int) bool { n := h.node(iface); return n != nil && n.open }
 	return ok(t.Interface) && (!t.Twin || ok(1-t.Interface))
 }
 
-// tooLong is how long a mute that has ended may be reported in motion.
+// tooLong is how long a mute that has ended may still be reported.
 const tooLong = 5 * time.Second
 
-// checkInMotion looks in motion for a mute that has ended and is reported all the same.
+// checkInMotion checks at any time that no mute is reported long after it has ended.
 func (d *desk) checkInMotion() {
 	for _, h := range d.headsets {
 		via, wrong := d.falselyMuted(h)
-		old := d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.sleptUnheard()
-		if !wrong || old {
+		old := d.serverDown && (via == devices.ViaOSEndpointMute || via == devices.ViaALSACtl) || d.unheardSleeps > 0
+		switch {
+		case !wrong || old:
 			h.wrongSince = time.Time{}
-		} else if h.wrongSince.IsZero() {
+		case h.wrongSince.IsZero():
 			h.wrongSince = time.Now()
-		} else if time.Since(h.wrongSince) > tooLong {
+		case time.Since(h.wrongSince) > tooLong:
 			d.violate("true in motion", "headset %d is not muted, and reported as muted for %v by %s", h.index, time.Since(h.wrongSince), via)
 			h.wrongSince = time.Time{}
 		}
 	}
 }
 
-// sleptUnheard reports whether the agent has yet to hear that the machine slept.
-func (d *desk) sleptUnheard() bool { return d.unheardSleeps > 0 }
-
-// falselyMuted reports whether a headset is reported as muted that is not, and by what.
+// falselyMuted reports whether a headset is wrongly reported as muted, and by which source.
 func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {
 	if !h.reachable() || h.muted() || d.unreadable(h) {
 		return "", false

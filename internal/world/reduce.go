@@ -1,9 +1,12 @@
 package world
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
-// reduce returns the shortest scenario that it finds which still fails, by leaving out ever smaller
-// parts and by making plain what is left.
+// reduce returns the shortest scenario it can find that still fails. It leaves out parts of the scenario, and simplifies
+// what is left.
 func reduce(s scenario, fails func(scenario) bool) scenario {
 	try := func(next scenario) bool {
 		next = plain(next)
@@ -17,23 +20,22 @@ func reduce(s scenario, fails func(scenario) bool) scenario {
 		before = text(s)
 		for size := max(1, len(s.Steps)/2); size > 0; size /= 2 {
 			for at := 0; at+size <= len(s.Steps); {
-				if !try(s.withoutSteps(at, size)) {
+				next := s
+				next.Steps = without(s.Steps, at, size)
+				if !try(next) {
 					at += size
 				}
 			}
 		}
-		for i := len(s.Suites) - 1; i >= 0; i-- {
-			try(s.withoutSuite(i))
+		tryWithoutEach := func(n int, without func(scenario, int) scenario) {
+			for i := n - 1; i >= 0; i-- {
+				try(without(s, i))
+			}
 		}
-		for i := len(s.Clients) - 1; i >= 0; i-- {
-			try(s.withoutClient(i))
-		}
-		for i := len(s.Units) - 1; i >= 0; i-- {
-			try(s.withoutUnit(i))
-		}
-		for i := len(s.Models) - 1; i >= 0; i-- {
-			try(s.withoutModel(i))
-		}
+		tryWithoutEach(len(s.Suites), scenario.withoutSuite)
+		tryWithoutEach(len(s.Clients), scenario.withoutClient)
+		tryWithoutEach(len(s.Units), scenario.withoutUnit)
+		tryWithoutEach(len(s.Models), scenario.withoutModel)
 		for i := 0; ; i++ {
 			next := plain(s)
 			all := next.simplifications()
@@ -44,11 +46,6 @@ func reduce(s scenario, fails func(scenario) bool) scenario {
 			try(next)
 		}
 	}
-	return s
-}
-
-func (s scenario) withoutSteps(at, n int) scenario {
-	s.Steps = without(s.Steps, at, n)
 	return s
 }
 
@@ -89,7 +86,7 @@ func (s scenario) withoutModel(i int) scenario {
 
 func without[T any](list []T, at, n int) []T { return slices.Delete(slices.Clone(list), at, at+n) }
 
-// closeGap adapts a number to a list that is without the ith; false: it was the number of that.
+// closeGap adapts an index to a list without its ith element; false: it was the index of that.
 func closeGap(number *int, i int) bool {
 	if *number > i {
 		*number--
@@ -98,7 +95,7 @@ func closeGap(number *int, i int) bool {
 	return *number != i
 }
 
-// mapSteps returns the steps that are kept, as they have been made.
+// mapSteps returns the steps for which keep returns true, after keep may have changed them.
 func mapSteps(steps []scenarioStep, keep func(*scenarioStep) bool) []scenarioStep {
 	var out []scenarioStep
 	for _, s := range steps {
@@ -110,38 +107,57 @@ func mapSteps(steps []scenarioStep, keep func(*scenarioStep) bool) []scenarioSte
 	return out
 }
 
-// simplifications each make one part of the scenario plainer.
-func (s *scenario) simplifications() (all []func()) {
+// simplifications returns functions that each simplify one part of the scenario.
+func (s *scenario) simplifications() []func() {
+	all := emptied(reflect.ValueOf(s).Elem())
 	for i := range s.Steps {
 		all = append(all, s.Steps[i].simplifications()...)
 	}
 	for i := range s.Units {
-		all = append(all, s.Units[i].simplifications(s.Models[s.Units[i].Model], 7+i)...)
+		u := &s.Units[i]
+		if m := s.Models[u.Model]; !m.Split && !m.NoContainer {
+			all = append(all, func() { u.Serial = "" })
+		}
+		if u.Port == 0 {
+			all = append(all, func() { u.Port = 7 + i })
+		}
 	}
 	for i := range s.Models {
-		all = append(all, s.Models[i].simplifications()...)
-	}
-	for i := range s.Clients {
-		c := &s.Clients[i]
-		all = append(all, zero(&c.Foreign), zero(&c.Hidden), zero(&c.Relay), zero(&c.NoSocket), zero(&c.NoPort), zero(&c.PortLate),
-			zero(&c.SocketLate), zero(&c.SlowGet), zero(&c.Unspecified), zero(&c.Off), zero(&c.Fault))
+		m := &s.Models[i]
+		all = append(all, func() { m.Versions = m.Versions[:1] })
+		for v := range m.Versions {
+			w := &m.Versions[v]
+			for k := range slices.Backward(w.Sources) {
+				all = append(all, func() { w.Sources = slices.Delete(w.Sources, k, k+1) })
+			}
+		}
 	}
 	for i := range s.Suites {
-		all = append(all, zero(&s.Suites[i].Serials), zero(&s.Suites[i].Tidy), func() { s.Suites[i].Runs = true })
+		all = append(all, func() { s.Suites[i].Runs = true })
 	}
-	return append(all, zero(&s.Reporting), zero(&s.Long))
+	return all
 }
 
-// zero is the simplification that empties a part.
-func zero[T any](part *T) func() {
-	return func() {
-		var none T
-		*part = none
+// emptied returns functions that each empty one field in v with the tag `reduce:"empty"`.
+func emptied(v reflect.Value) (all []func()) {
+	switch v.Kind() {
+	case reflect.Slice:
+		for i := range v.Len() {
+			all = append(all, emptied(v.Index(i))...)
+		}
+	case reflect.Struct:
+		for i, f := range v.Fields() {
+			if i.Tag.Get("reduce") == "empty" {
+				all = append(all, f.SetZero)
+			} else {
+				all = append(all, emptied(f)...)
+			}
+		}
 	}
+	return all
 }
 
-func (s *scenarioStep) simplifications() []func() {
-	all := []func(){zero(&s.During)}
+func (s *scenarioStep) simplifications() (all []func()) {
 	for k := range slices.Backward(s.During) {
 		all = append(all, func() { s.During = slices.Delete(s.During, k, k+1) })
 	}
@@ -157,33 +173,4 @@ func (s *scenarioStep) simplifications() []func() {
 			s.After = 1000
 		}
 	}, func() { s.After = min(s.After, 200) })
-}
-
-func (u *unit) simplifications(m model, port int) []func() {
-	all := []func(){zero(&u.Off), zero(&u.Away), zero(&u.NoAudio), zero(&u.Muted), zero(&u.BoomUp)}
-	if !m.Split && !m.Unsighted {
-		all = append(all, zero(&u.Serial))
-	}
-	if u.Port == 0 {
-		all = append(all, func() { u.Port = port })
-	}
-	return all
-}
-
-func (m *model) simplifications() []func() {
-	all := []func(){
-		zero(&m.Noise), zero(&m.NamedIDs), zero(&m.LED), zero(&m.Split), zero(&m.Unsighted), zero(&m.OSMute), zero(&m.Flagged), zero(&m.Keeps),
-		func() { m.Versions = m.Versions[:1] },
-	}
-	for v := range m.Versions {
-		w := &m.Versions[v]
-		for k := range slices.Backward(w.Sources) {
-			all = append(all, func() { w.Sources = slices.Delete(w.Sources, k, k+1) })
-		}
-	}
-	for i := range m.Channels {
-		t := &m.Channels[i]
-		all = append(all, zero(&t.AtLink), zero(&t.Busy), zero(&t.BothWays))
-	}
-	return all
 }

@@ -6,17 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 )
 
-// heldFor is the time that software has to find another agent when it has said something for as long as its connection lives.
+// heldFor is how long the next agent keeps what software has said over a connection to the old one.
 const heldFor = 5 * time.Second
 
-// replace has another agent go on in place of the one that runs: it reads everything beside that for a while, and is told what only that
-// one knows. Where a client cannot be connected to anew the old one goes on.
+// replace makes another agent take over: it reads everything beside the old one for a while, and is told what only that one knows.
+// If a client cannot be connected to anew, the old agent goes on.
 func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	if len(d.Models) == 0 {
 		if goOn := d.clients.leave(); goOn != nil {
@@ -24,12 +23,8 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 		}
 		return
 	}
-	cat, err := vendorCatalogue(d.Models, d.version)
-	if err != nil {
-		cat = &catalogue.Catalogue{} // boot has said so
-	}
-	old, next := d.engine, d.newEngine(d.settings(cat), nil)
-	d.hearing = append(d.hearing, next)
+	old, next := d.engine, d.newEngine(d.settings(d.version), nil)
+	d.engines = append(d.engines, next)
 	d.attachTo(next)
 	d.listHID()
 	d.readSound()
@@ -40,7 +35,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 		d.settle()
 	}
 	d.rest(span / time.Duration(len(during)+1))
-	for range 70 { // as long as an agent that asks is patient with its sources
+	for range 70 { // s: an agent that takes over waits that long for its sources
 		if published, _ := next.Settled(); published {
 			break
 		}
@@ -53,7 +48,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	}
 	if goOn == nil {
 		d.note(ofDesk, "it is not replaced")
-		d.hearing = []*agentEngine{old}
+		d.engines = []*agentEngine{old}
 		next.stop(nil)
 		return
 	}
@@ -70,7 +65,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	}
 }
 
-// handOver tells next what only old knows, as over the wire.
+// handOver tells next what only old knows, encoded as in reality.
 func (d *desk) handOver(old, next *agentEngine) {
 	var inputs []engine.Input
 	text, err := json.Marshal(old.Handover(heldFor))
@@ -78,15 +73,15 @@ func (d *desk) handOver(old, next *agentEngine) {
 		d.violate("handed over", "%v", err)
 	}
 	next.ApplyHandover(inputs, 0)
-	d.handed.Lock()
-	d.engine, d.hearing, d.list = next, []*agentEngine{next}, next.list
+	d.engineMu.Lock()
+	d.engine, d.engines, d.list = next, []*agentEngine{next}, next.list
 	list := d.list
-	d.handed.Unlock()
+	d.engineMu.Unlock()
 	d.note(ofDesk, "replaced: %s, list %s", text, asJSON{list.Wire()})
 	d.clients.publish(list)
 }
 
-// attachTo has an Engine hear of the HID devices that are open.
+// attachTo tells an Engine which HID devices are open.
 func (d *desk) attachTo(e *agentEngine) {
 	for _, h := range d.headsets {
 		h.invalidate()
@@ -98,7 +93,7 @@ func (d *desk) attachTo(e *agentEngine) {
 	}
 }
 
-// present is what is there, and since when.
+// present returns numbers that differ if a headset or its sound has gone or come meanwhile.
 func (d *desk) present() (all []int) {
 	for _, h := range d.headsets {
 		sound := 0
@@ -110,8 +105,8 @@ func (d *desk) present() (all []int) {
 	return append(all, d.unheardSleeps)
 }
 
-// checkKept looks whether what software has said of headsets that have been there all the while is still said. An id that stands for other
-// endpoints than before tells nothing: the old agent still counts for a moment what has just gone.
+// checkKept checks that the next agent keeps what software has said of headsets that were present all the time. It skips ids that stand
+// for other endpoints than before: the old agent still lists for a moment what has just gone.
 func (d *desk) checkKept(old, next *agentEngine, present []int) {
 	if !slices.Equal(present, d.present()) {
 		return
@@ -131,7 +126,7 @@ func (d *desk) checkKept(old, next *agentEngine, present []int) {
 	}
 }
 
-// pause has nothing reported, for a while or until it is resumed.
+// pause pauses reporting for span, or until it is resumed.
 func (d *desk) pause(span time.Duration) {
 	if d.engine == nil {
 		return
@@ -154,14 +149,10 @@ func (d *desk) isPaused() bool {
 	return d.paused && (d.pausedUntil.IsZero() || time.Now().Before(d.pausedUntil))
 }
 
-// remainingPause is what an agent has kept of a pause for its next start.
+// remainingPause returns the rest of a pause, which an agent keeps for its next start.
 func (d *desk) remainingPause() *engine.Pause {
-	switch {
-	case !d.isPaused():
+	if !d.isPaused() {
 		return nil
-	case d.pausedUntil.IsZero():
-		return &engine.Pause{}
-	default:
-		return &engine.Pause{For: engine.Span(time.Until(d.pausedUntil))}
 	}
+	return &engine.Pause{For: engine.Span(max(0, time.Until(d.pausedUntil)))}
 }

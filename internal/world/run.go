@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 )
 
-// result is what came of a scenario.
+// result is the result of a scenario.
 type result struct {
 	Violations []violation `json:"violations,omitempty"`
-	Hash       string      `json:"hash,omitempty"` // of what is comparable in the story, if the story was asked for
+	Hash       string      `json:"hash,omitempty"` // of story.comparable, if the story was asked for
 	Story      []string    `json:"story,omitempty"`
 }
 
-// play runs a scenario in a bubble of its own.
+// play runs a scenario in a synctest bubble of its own.
 func play(t *testing.T, s scenario, withStory bool) (r result) {
 	synctest.Test(t, func(*testing.T) {
 		d := newDesk(s, withStory)
@@ -27,7 +27,7 @@ func play(t *testing.T, s scenario, withStory bool) (r result) {
 	return r
 }
 
-// rules are the invariants that were violated.
+// rules returns the names of the violated invariants.
 func (r result) rules() map[string]bool {
 	out := make(map[string]bool)
 	for _, v := range r.Violations {
@@ -36,7 +36,7 @@ func (r result) rules() map[string]bool {
 	return out
 }
 
-// inBackground runs f until stop is called with the cause, which waits for its end.
+// inBackground runs f until stop is called with a cause. stop waits until f returns.
 func inBackground(f func(context.Context)) (stop func(cause error)) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})

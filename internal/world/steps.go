@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/hid"
 )
 
-// atHeadset is what may happen to a headset, also while the machine sleeps.
+// atHeadset says what each action does to a headset. These may also happen while the machine sleeps.
 var atHeadset = map[action]func(*desk, *headset, scenarioStep){
 	doPlug:   func(d *desk, h *headset, s scenarioStep) { d.plug(h, s.Port, s.wait()) },
 	doUnplug: func(d *desk, h *headset, s scenarioStep) { d.unplug(h, s.wait()) },
@@ -36,14 +36,14 @@ var atHeadset = map[action]func(*desk, *headset, scenarioStep){
 	},
 	doVolume: func(d *desk, h *headset, s scenarioStep) {
 		if len(h.Noise) > 0 && h.reachable() {
-			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, nil)
+			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, func() {})
 		}
 	},
 	doLose:  func(d *desk, h *headset, _ scenarioStep) { d.lose(h) },
 	doBreak: func(d *desk, h *headset, s scenarioStep) { d.breakNode(h, s.N, s.wait()) },
 }
 
-// atDesk is what may happen to the rest, but for clients.
+// atDesk says what each action does to the rest of the desk, except clients.
 var atDesk = map[action]func(*desk, scenarioStep){
 	doServer:  func(d *desk, _ scenarioStep) { d.turnServer() },
 	doSleep:   func(d *desk, s scenarioStep) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
@@ -63,7 +63,7 @@ var atDesk = map[action]func(*desk, scenarioStep){
 
 func (s scenarioStep) wait() time.Duration { return time.Duration(s.MS) * time.Millisecond }
 
-// apply does what a step says. One that makes no sense as things are does nothing.
+// apply does a step. One that makes no sense at the time does nothing.
 func (d *desk) apply(s scenarioStep) {
 	if do, is := atDesk[s.Do]; is {
 		do(d, s)
@@ -80,14 +80,14 @@ func (d *desk) applyToHeadset(s scenarioStep) bool {
 	return is
 }
 
-// turn changes the mute by other means than the button, if it can be.
+// turn changes the mute by other means than the button, if can is true.
 func (d *desk) turn(h *headset, can bool) {
 	if can {
 		d.change(h, byOther, func() { h.pressed = !h.pressed })
 	}
 }
 
-// link changes something of what a headset needs to be heard by its dongle.
+// link changes whether a headset can reach its dongle.
 func (d *desk) link(h *headset, f func()) {
 	if h.Bus == dongle {
 		d.change(h, byLink, func() {
@@ -97,7 +97,7 @@ func (d *desk) link(h *headset, f func()) {
 	}
 }
 
-// setSound has the OS list the endpoints of a headset, or not.
+// setSound changes whether the OS lists the endpoints of a headset.
 func (d *desk) setSound(h *headset, on bool) {
 	h.sound = on
 	d.readSound()
@@ -123,7 +123,7 @@ func (d *desk) runSuite(n int) {
 	}
 }
 
-// press is the button's. Where a program has the mute the press is a request to it.
+// press presses the button. If a program has the mute, that is a request to the program.
 func (d *desk) press(h *headset) {
 	switch {
 	case !h.on:
@@ -137,7 +137,7 @@ func (d *desk) press(h *headset) {
 	}
 }
 
-// pair is for a headset that has come into the reach of its dongle, or not.
+// pair resets the mute of a headset that has come into reach, if its model does that.
 func (d *desk) pair(h *headset) {
 	if !h.reachable() {
 		return
@@ -173,7 +173,7 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 		d.pair(h)
 	})
-	d.readSound() // the OS does not miss that it was gone
+	d.readSound() // the OS notices even a short absence
 	if d.serverDown {
 		d.missAbsence(h)
 	}
@@ -217,7 +217,7 @@ func (d *desk) osMute(h *headset) {
 	}
 }
 
-// lose has the button pressed without the agent hearing of it, but that it may have missed something.
+// lose presses the button and loses the report. The agent learns only that reports were lost.
 func (d *desk) lose(h *headset) {
 	if !h.reachable() || len(h.nodes) == 0 || d.asleep {
 		return
@@ -235,7 +235,7 @@ func (d *desk) lose(h *headset) {
 	}
 }
 
-// breakNode has the reading of an interface fail for a while.
+// breakNode makes reading an interface fail for a while; wait < 0: for good.
 func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	n := h.node(iface)
 	if n == nil || !n.open {
@@ -254,8 +254,8 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	})
 }
 
-// sleepThrough has the machine sleep. No time passes for its programs; what happens meanwhile nobody
-// hears, but for what is plugged in or not when it wakes.
+// sleepThrough makes the machine sleep. No time passes for its programs. They notice nothing of what
+// happens during it, except what is plugged in when it wakes.
 func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known bool) {
 	d.asleep = true
 	d.unheardSleeps++
@@ -277,14 +277,11 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 	d.after(wait, func() {
 		d.note(ofDesk, "resumed")
 		d.unheardSleeps--
-		if !known {
-			woke = time.Time{}
+		if d.woke = woke; !known {
+			woke, d.woke = time.Time{}, time.Now()
 			for _, h := range d.headsets {
 				h.invalidate()
 			}
-		}
-		if d.woke = woke; !known {
-			d.woke = time.Now()
 		}
 		d.tell(func(e *agentEngine) { e.Resumed(woke) })
 		d.after(time.Millisecond, func() { d.clients.do(scenarioStep{Do: doResend}) })
@@ -293,13 +290,8 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 }
 
 func (d *desk) reload(version int) {
-	cat, err := vendorCatalogue(d.Models, version)
-	if err != nil {
-		d.violate("catalogue", "%v", err)
-		return
-	}
 	d.version = version
-	set := d.settings(cat)
+	set := d.settings(version)
 	d.rules = set.HIDRules()
 	d.tell(func(e *agentEngine) { e.Configure(set) })
 	for _, h := range d.headsets {

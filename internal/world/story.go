@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// violation is something that must never be.
+// violation says that an invariant did not hold.
 type violation struct {
 	At   time.Duration `json:"at"`   // since the scenario began
-	Rule string        `json:"rule"` // which invariant, for people
+	Rule string        `json:"rule"` // the name of the invariant in docs/world.md
 	What string        `json:"what"`
 }
 
 func (v violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What) }
 
-// story is what happens in a run: for people, and to compare runs.
+// story records what happens in a run, for people and to compare runs.
 type story struct {
 	began    time.Time
-	detailed bool // somebody wants to know more than the violations
+	detailed bool // events are recorded, too, not violations only
 
 	mu         sync.Mutex
 	lines      []line
@@ -34,11 +34,11 @@ type story struct {
 // line is one event, at the desk or at a client.
 type line struct {
 	at     time.Duration
-	client int // ofDesk: of no client
+	client int // index; ofDesk: none
 	text   string
 }
 
-// ofDesk stands in place of a client's number.
+// ofDesk stands for no client.
 const ofDesk = -1
 
 // note adds a line.
@@ -50,12 +50,12 @@ func (s *story) note(client int, format string, args ...any) {
 	}
 }
 
-// asJSON is written so in a line, if that is written at all.
+// asJSON formats a value as JSON, only if the line is recorded.
 type asJSON struct{ any }
 
 func (v asJSON) String() string { return text(v.any) }
 
-// text is v in JSON.
+// text returns v as JSON.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -64,7 +64,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// digest stands for a long text in a line.
+// digest formats a long text as a hash.
 type digest string
 
 func (d digest) String() string {
@@ -72,7 +72,7 @@ func (d digest) String() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// violate says that an invariant does not hold.
+// violate records that an invariant does not hold.
 func (s *story) violate(rule, format string, args ...any) {
 	v := violation{time.Since(s.began), rule, fmt.Sprintf(format, args...)}
 	s.note(ofDesk, "VIOLATION %v", v)
@@ -81,7 +81,7 @@ func (s *story) violate(rule, format string, args ...any) {
 	s.violations = append(s.violations, v)
 }
 
-// report is the story for people.
+// report returns the story for people.
 func (s *story) report() []string {
 	var out []string
 	for _, l := range s.lines {
@@ -90,8 +90,8 @@ func (s *story) report() []string {
 	return out
 }
 
-// comparable is what happened at the desk, with its times, and what each client was told, in its order. Equal seeds give equal ones:
-// two timers of the agent that end at one instant may have microseconds moved for clients.
+// comparable returns what happened at the desk, with times, and what each client was sent, in order but without times. Equal seeds
+// give equal texts. Times at clients may differ by microseconds where two timers of the agent end at the same instant.
 func (s *story) comparable() string {
 	slices.SortStableFunc(s.lines, func(a, b line) int { return cmp.Compare(a.client, b.client) })
 	var b strings.Builder

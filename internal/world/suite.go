@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/engine"
 )
 
-// suite is the vendor's software for a model, which knows the mute by ways of its own.
+// suite is the vendor's software for a model. It knows the true mute.
 type suite struct {
 	vendorSuite
 	desk       *desk
@@ -18,14 +18,14 @@ type suite struct {
 	statements []statement
 }
 
-// statement is something that the suite has said, and of which headset.
+// statement is what the suite has said of a headset.
 type statement struct {
 	of       *headset
 	presence int
-	waits    bool // the agent does not see the headset yet
+	waits    bool // the agent did not see the headset yet
 	value    devices.Tri
 	said     time.Time
-	until    time.Time // zero: as long as the suite's connection
+	until    time.Time // zero: until the suite's connection ends
 }
 
 func (s *suite) launch() {
@@ -52,7 +52,7 @@ func (s *suite) release() {
 	s.statements = slices.DeleteFunc(s.statements, func(w statement) bool { return w.until.IsZero() })
 }
 
-// notice has the suite look at a headset, if it is its business.
+// notice makes the suite report a headset of its model after a moment.
 func (s *suite) notice(h *headset) {
 	if !s.runs || h.Model != s.Model {
 		return
@@ -67,8 +67,8 @@ func (s *suite) notice(h *headset) {
 	})
 }
 
-// report says what the headset is like. A suite that names no unit speaks only while there is one, and
-// its sound is there; one that does speaks only if the serial number tells it from the others.
+// report tells the agent the mute of a headset. A suite that gives no serial number does so only while one headset
+// is there and has sound; one that gives it does so only if that identifies the headset.
 func (s *suite) report(h *headset) {
 	var there []*headset
 	for _, o := range s.desk.headsets {
@@ -82,7 +82,7 @@ func (s *suite) report(h *headset) {
 	})
 	switch {
 	case h.plugged && s.Serials && twin && (!h.sound || s.desk.serverDown):
-		return // the agent would take the word for the first one that it sees
+		return // the agent would apply it to the first one that it sees
 	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
 		return
 	case h.plugged && h.up():
@@ -90,7 +90,7 @@ func (s *suite) report(h *headset) {
 	case !s.Tidy || !s.hasSaid(h):
 		return
 	case !s.Serials && len(there) > 0 && !h.plugged:
-		return // it would speak of another
+		return // the agent would apply it to another headset
 	default:
 		s.push(h, devices.Unknown)
 		return
@@ -133,7 +133,7 @@ func (s *suite) push(h *headset, v devices.Tri) {
 	s.desk.note(ofDesk, "push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
 
-// contradict takes back what other suites have said of the headset if w says the contrary.
+// contradict removes what other suites have said of the headset if w says the contrary.
 func (d *desk) contradict(speaker *suite, w statement) {
 	for _, s := range d.suites {
 		s.statements = slices.DeleteFunc(s.statements, func(o statement) bool {
@@ -142,8 +142,8 @@ func (d *desk) contradict(speaker *suite, w statement) {
 	}
 }
 
-// stillSays reports whether a suite's word that the headset is muted, or not, is still in force. It ends with its lease, when another
-// suite says the contrary, when the headset leaves or its link is told to be down, and when the machine has slept.
+// stillSays reports whether a suite's statement that the mute is v is still in force. A statement ends with its lease, when another
+// suite says the contrary, when the headset leaves or reports that its link is down, and when the machine has slept.
 func (d *desk) stillSays(h *headset, v devices.Tri) bool {
 	linked := len(h.entry(d.version).Link) > 0
 	for _, s := range d.suites {
@@ -158,7 +158,7 @@ func (d *desk) stillSays(h *headset, v devices.Tri) bool {
 	return false
 }
 
-// missAbsence is for a headset that was unplugged and is back before the agent could have noticed.
+// missAbsence notes that a headset was unplugged and is back before the agent could notice.
 func (d *desk) missAbsence(h *headset) {
 	for _, s := range d.suites {
 		for i := range s.statements {

@@ -12,8 +12,8 @@ import (
 	"sidetone/internal/memnet"
 )
 
-// spend is another agent that connects for the same application, and goes, or that posts no more
-// than the head of a request.
+// spend spends a token as another agent of the same application: it connects to the socket and goes or,
+// without a socket, posts only the head of a request.
 func (k *client) spend() {
 	k.spentAt = time.Now()
 	hello := fmt.Sprintf(`{"v":1,"client_id":"%s"}`, clientID)
@@ -39,7 +39,7 @@ func (k *client) spend() {
 	}()
 }
 
-// slowListener is that of a program that answers GET late.
+// slowListener makes a program answer GET late.
 type slowListener struct{ net.Listener }
 
 func (l slowListener) Accept() (net.Conn, error) {

@@ -1,18 +1,19 @@
-// Package policy has the words and the defaults of the settings that say how clients are chosen, talked to and left. A leaf.
+// Package policy has the values and defaults of the settings for clients: which ones are served, over which transports, and what an
+// orderly stop leaves in them. It imports nothing of this module.
 package policy
 
 import "time"
 
-// Selection says whom to report to.
+// Selection says which clients to report to (rules R3, R5).
 type Selection string
 
-// The choices (rules R3, R5).
+// The selections.
 const (
-	AllClients  Selection = "all"   // every client that runs
-	FirstClient Selection = "first" // the first that connects, for as long as it runs
+	AllClients  Selection = "all"   // every running client
+	FirstClient Selection = "first" // the first one that can be connected to, until it ends
 )
 
-// Enum lists the choices.
+// Enum lists the selections.
 func (Selection) Enum() []string { return []string{string(AllClients), string(FirstClient)} }
 
 // Transport is a way to talk to a client.
@@ -28,17 +29,17 @@ const (
 // Enum lists the transports.
 func (Transport) Enum() []string { return []string{string(IPC), string(WebSocket), string(HTTP)} }
 
-// Transports are all of them, best first: only the first reports in real time to the
-// client that users run (rule R68). One that the client refuses gives way to the next.
+// Transports lists all transports, best first: only the first one reports in real time to the
+// client that users run (rule R68). The next one is tried when the client refuses one.
 var Transports = []Transport{IPC, WebSocket, HTTP}
 
-// Exit says what an orderly end leaves in the client (rule R53).
+// Exit says what an orderly stop leaves in the client (rule R53).
 type Exit string
 
 // The policies.
 const (
 	ExitClear  Exit = "clear"  // nothing: an empty list
-	ExitUnmute Exit = "unmute" // the devices, and no word about their mute
+	ExitUnmute Exit = "unmute" // the devices without their mutes
 	ExitLeave  Exit = "leave"  // everything as it is
 )
 
@@ -47,7 +48,7 @@ func (Exit) Enum() []string {
 	return []string{string(ExitClear), string(ExitUnmute), string(ExitLeave)}
 }
 
-// What the protocol suggests.
+// Defaults that follow from the protocol.
 const (
 	ProbeTimeout  = time.Second
 	AnswerTimeout = 5 * time.Second

@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,36 +11,30 @@ import (
 	"sidetone/internal/local"
 )
 
-// ErrHandover is the cause with which the context of Run ends where another agent goes on in place of this one. Clients keep what they
-// have. Run can be called again, if the other one fails.
-var ErrHandover = errors.New("another agent goes on")
+// ErrHandover is the cause for which the context of Run ends when another agent takes over. Clients keep the list that they
+// have. Run can be called again if the other agent fails.
+var ErrHandover = errors.New("another agent takes over")
 
-// KnownClient is what is known of one client, for whoever goes on in place of this agent, until the client restarts.
-// One that was silent is not in it: it may have been frozen, and is to be asked anew.
+// KnownClient is what the next agent has to know of one client until that restarts. That the client was silent is not part of it: it may
+// have been frozen, and is asked again.
 type KnownClient struct {
 	Socket  local.Socket   `json:"socket,omitzero"`
 	Port    local.Listener `json:"port,omitzero"`
 	Process local.Process  `json:"process,omitzero"`
 
 	TokensFull time.Time                   `json:"tokens_full,omitzero"` // when it has all of its tokens again
-	Served     bool                        `json:"served,omitempty"`     // it was the one, or one of those, to be talked to
-	Answered   bool                        `json:"answered,omitempty"`   // the command, at least once
-	Over       Transport                   `json:"over,omitempty"`       // which it has answered last
-	Proof      *Proof                      `json:"proof,omitempty"`      // of the port; nil: it proves itself for nothing
-	Refused    map[Transport]*refusalError `json:"refused,omitempty"`    // until it restarts
-	GivenUp    *refusalError               `json:"given_up,omitempty"`   // likewise, whatever the transport
-	Status     *Session                    `json:"status,omitempty"`     // with a next try, before which nothing is sent
-	Waits      []time.Duration             `json:"waits,omitempty"`      // the next ones after a lost connection and after a refusal
+	Served     bool                        `json:"served,omitempty"`     // it was admitted
+	Answered   bool                        `json:"answered,omitempty"`   // it has answered the command
+	Over       Transport                   `json:"over,omitempty"`       // the transport of the last answer
+	Proof      *Proof                      `json:"proof,omitempty"`      // of the port; nil: the free one
+	Refused    map[Transport]*refusalError `json:"refused,omitempty"`    // why it refuses transports until it restarts
+	GivenUp    *refusalError               `json:"given_up,omitempty"`   // why nothing is tried until it restarts
+	Status     *Session                    `json:"status,omitempty"`     // while nothing is sent before its NextTry
+	Waits      []time.Duration             `json:"waits,omitempty"`      // next waits after a lost connection and after a refusal
 	MayHold    *devices.Snapshot           `json:"may_hold,omitempty"`   // the last list that it was sent and has not refused
 }
 
-// Proof is how the owner of a port has proved to be a client where that costs it something.
-type Proof struct {
-	Over   Transport `json:"over"`
-	Counts bool      `json:"counts,omitempty"` // it may count tokens
-}
-
-// same reports whether p is the client that l is of.
+// same reports whether l describes p.
 func (l *KnownClient) same(p *peer) bool {
 	was := l.location()
 	samePort := was.hasPort() && was.port.Port == p.port.Port && was.port.ID == p.port.ID
@@ -50,19 +43,19 @@ func (l *KnownClient) same(p *peer) bool {
 
 func (l *KnownClient) location() location { return location{l.Socket, l.Port, l.Process} }
 
-// KnownClients is what was known of clients when Run ended with ErrHandover.
+// KnownClients returns what was known of clients when Run ended with ErrHandover.
 func (c *Client) KnownClients() []KnownClient {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.knownClients)
+	return read(c, func() []KnownClient { return slices.Clone(c.knownClients) })
 }
 
-// Recall has Run, which has not begun, go on with what another agent has learnt.
-func (c *Client) Recall(all []KnownClient) { c.locked(func() { c.knownClients = slices.Clone(all) }) }
+// Restore makes Run start with what another agent knew. It must be called before Run.
+func (c *Client) Restore(known []KnownClient) {
+	c.locked(func() { c.knownClients = slices.Clone(known) })
+}
 
-// UntilHandover is how long the clients need until another agent could go on at once, as each has a token for its connection; and one
-// that does not answer, nil if all do. One that has answered before and is being connected to gets there first.
-func (c *Client) UntilHandover() (wait time.Duration, slow *Session) {
+// HandoverDelay returns how long to wait until another agent can connect to all clients at once, because each has a token for it, and
+// the session with a client that does not answer; nil: all do. Clients that have answered before and are being connected to come first.
+func (c *Client) HandoverDelay() (wait time.Duration, slow *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.knownClients) > 0 {
@@ -70,23 +63,22 @@ func (c *Client) UntilHandover() (wait time.Duration, slow *Session) {
 	}
 	for _, p := range c.peers {
 		if p.status.State == Slow {
-			status := p.status
-			slow = &status
+			slow = new(p.status)
 		}
 		switch tr := p.status.Transport; {
-		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting:
+		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting,
+			p.probing && !p.probeIsSlow && !p.inSession, // giving up would cost a token as well, and in the next case
+			p.inSession && tr == HTTP && p.status.State == Connecting:
 			wait = max(wait, retryFirst)
-		case p.probing && !p.probeIsSlow && !p.inSession, p.inSession && tr == HTTP && p.status.State == Connecting:
-			wait = max(wait, retryFirst) // what is not waited for has cost its token all the same
-		case p.inSession && p.countsLinks && tr != HTTP:
+		case p.inSession && p.linkMayCost && tr != HTTP:
 			wait = max(wait, p.bucket.linkDelay(time.Now()), c.sharedDelay(p, time.Now()))
 		}
 	}
 	return wait, slow
 }
 
-// sharedDelay is how long p needs until there is a token for a link also if the ports, or sockets, that may be its own are: then what each
-// has cost was one and the same client's. mu is held.
+// sharedDelay returns how long to wait for a token of p if the peers that may be the same client are: then all of them
+// have spent tokens of one client. mu is held.
 func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
 	spent, next := p.bucket.outstanding(now)
 	for _, q := range c.peers {
@@ -101,7 +93,7 @@ func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
 	return next
 }
 
-// leave ends all sessions as soon as nothing is in flight on them, and keeps in mind what was learnt. Clients are told nothing.
+// leave ends all sessions as soon as nothing is in flight on them, without a farewell, and stores what is known of the clients.
 func (c *Client) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().AnswerTimeout)
 	defer cancel()
@@ -122,21 +114,19 @@ func (c *Client) leave() {
 			case <-r.done:
 			case <-ctx.Done():
 				r.cancel(errReconnect)
-				<-r.done
 			}
-			r.upgrade.close()
-			c.takeNextLink(p).close()
+			c.closeLinks(p, r)
 		})
 	}
 	wg.Wait()
-	var knownClients []KnownClient
+	var known []KnownClient
 	for _, p := range c.peers {
 		p.dropConn()
-		knownClients = append(knownClients, c.knownClientOf(p))
+		known = append(known, c.knownClientOf(p))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.knownClients, c.peers, c.status = knownClients, nil, Status{State: Stopped}
+	c.knownClients, c.peers, c.status = known, nil, Status{State: Stopped}
 	c.notifyAll()
 }
 
@@ -159,37 +149,24 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 	case known:
 		l.GivenUp = refusal
 	case p.attempt == nil && p.nextTry.After(time.Now()) && slices.Contains([]State{Connecting, Refused}, p.status.State):
-		status := p.status
-		l.Status = &status
+		l.Status = new(p.status)
 	}
 	return l
 }
 
-// recall gives the clients that were found what was learnt of them.
-func (c *Client) recall() {
-	var all []KnownClient
-	c.locked(func() { all = c.knownClients })
-	if len(all) == 0 {
-		return
-	}
-	rest := slices.DeleteFunc(all, func(l KnownClient) bool {
+// restoreKnown applies what another agent knew to the clients that were found.
+func (c *Client) restoreKnown() {
+	rest := slices.DeleteFunc(c.KnownClients(), func(l KnownClient) bool {
 		i := slices.IndexFunc(c.peers, func(p *peer) bool { return p.attempt == nil && l.same(p) })
 		if i >= 0 {
-			c.recallOf(c.peers[i], l)
+			c.restore(c.peers[i], l)
 		}
 		return i >= 0
 	})
 	c.locked(func() { c.knownClients = rest })
 }
 
-// forgetUnfound forgets what was learnt of clients that the quick search has not found: they have ended.
-func (c *Client) forgetUnfound() {
-	if c.searchBackoff.atCeiling() {
-		c.locked(func() { c.knownClients = nil })
-	}
-}
-
-func (c *Client) recallOf(p *peer, l KnownClient) {
+func (c *Client) restore(p *peer, l KnownClient) {
 	p.bucket.setFull(l.TokensFull)
 	c.locked(func() { p.lastTransport, p.mayHold = l.Over, l.MayHold })
 	if l.Process.PID == 0 && !l.location().showsRestarts() {
@@ -202,7 +179,11 @@ func (c *Client) recallOf(p *peer, l KnownClient) {
 	c.locked(func() {
 		p.admitted = l.Served && c.opts().Clients == FirstClient // else another one might be the first
 		p.proof, p.inheritedProof = l.Proof, l.Proof
-		maps.Copy(p.refused, permanent(l.Refused))
+		for tr, err := range l.Refused {
+			if err != nil && isPermanent(err) {
+				p.refused[tr] = err
+			}
+		}
 	})
 	switch {
 	case l.GivenUp != nil:
@@ -223,15 +204,4 @@ func (c *Client) recallOf(p *peer, l KnownClient) {
 		p.nextTry = status.NextTry
 		c.updateSession(p, func(s *Session) { *s = status })
 	}
-}
-
-// permanent are those refusals that are the same until the client restarts.
-func permanent(refused map[Transport]*refusalError) map[Transport]error {
-	out := make(map[Transport]error)
-	for tr, err := range refused {
-		if err != nil && isPermanent(err) {
-			out[tr] = err
-		}
-	}
-	return out
 }

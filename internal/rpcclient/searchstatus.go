@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// updateStatus says why there is no client.
+// updateStatus updates the part of the status that is not about sessions: why there is none, and the notes.
 func (c *Client) updateStatus() {
 	var nextSearch time.Time
 	if c.searching() {
@@ -33,28 +33,28 @@ func (c *Client) updateStatus() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.status.Reason == nil || !c.status.Reason.Equal(err.Condition)
-	if changed { // most searches find what the one before did
+	if changed { // most searches find the same as the one before
 		c.status.Error, c.status.Reason = err.Error(), &err.Condition
 	}
 	if changed || !slices.EqualFunc(c.status.Notes, notes, health.Condition.Equal) {
 		defer c.notifyAll()
 	}
 	for _, n := range notes {
-		if !slices.ContainsFunc(c.status.Notes, n.Equal) && n.Code != health.ClientsUnwatched { // of which the log has more
+		if !slices.ContainsFunc(c.status.Notes, n.Equal) && n.Code != health.ClientsUnwatched { // watch has logged it
 			c.opts().Log.Warn("where a client might be", "note", health.English.Phrase(n))
 		}
 	}
 	c.status.Notes, c.status.NextTry = notes, nextSearch
 	alone := !slices.ContainsFunc(c.peers, func(p *peer) bool {
-		return slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
+		return p.running || slices.Contains(sessionStates, p.status.State) && p.status.State != Foreign
 	})
-	if alone && c.loggedReason != c.status.Error && slices.IndexFunc(c.peers, func(p *peer) bool { return p.running }) < 0 {
+	if alone && c.loggedReason != c.status.Error {
 		c.loggedReason = c.status.Error
 		c.opts().Log.Info("no client to report to", "reason", err, remedy(err))
 	}
 }
 
-// program is what is known of the program that holds a port.
+// program returns what is known of the program that holds a port.
 func (p *peer) program() health.Args {
 	switch {
 	case p.Name != "":
@@ -66,7 +66,7 @@ func (p *peer) program() health.Args {
 	}
 }
 
-// noClientError says what was tried, and which ports are held by others.
+// noClientError says where clients were looked for, and which ports are held by other programs.
 func (c *Client) noClientError(held []string) *health.Error {
 	where, ports := make(health.Args), c.opts().Ports
 	if slices.Contains(c.opts().Transports, IPC) || len(ports) == 0 {
