@@ -24,7 +24,6 @@ then writes it as a zip archive. Serial numbers, Bluetooth addresses and names o
 Nothing is sent anywhere. Without --yes it is only shown.
 
 Exit code 1 if no agent runs or the file cannot be written.`,
-		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		var archive strings.Builder
 		if err := c.Bundle(cmd.Context(), &archive); err != nil {

@@ -32,7 +32,6 @@ what is reported, in which order; not when.
 
 Exit codes: 0 all are as recorded, or there are no traces; 1 some are not; 2 a catalogue or a trace is
 wrong.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			code := exitOK
 			for _, path := range files {

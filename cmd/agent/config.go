@@ -17,8 +17,6 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the settings, or show those in force",
-		Args:  knownVerb,
-		RunE:  needsVerb,
 	}
 	cmd.AddCommand(configCheckCommand(), configShowCommand())
 	return cmd
@@ -36,28 +34,22 @@ type checkedConfig struct {
 }
 
 func configCheckCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "check",
 		Short: "Read the settings and the catalogue as 'run' would",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd)
+			set, err := loadSettings(cmd)
 			if err != nil {
 				return err
 			}
 			sayIgnored(cmd, set.Ignored)
-			if asJSON {
+			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
 			return nil
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
 // sayIgnored says, beside the answer, that the administrator's settings do not count, why, and what to do.
@@ -76,20 +68,17 @@ func origin(s config.Setting) string {
 }
 
 func configShowCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting, its value and where that comes from",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from := in.options(cmd)
+			from := settingsSources(cmd)
 			_, list, problems := config.Load(from)
 			if err := app.Input(problems, nil); err != nil {
 				return err
 			}
 			sayIgnored(cmd, app.Ignored(from))
-			if asJSON {
+			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -98,8 +87,5 @@ func configShowCommand() *cobra.Command {
 			}
 			return w.Flush()
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }

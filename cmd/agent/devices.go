@@ -35,9 +35,7 @@ type sourceAnswer struct {
 }
 
 func devicesCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "devices",
 		Short: "Show what the OS says about endpoints and what the catalogue makes of it",
 		Long: `Reads all sources once and shows every endpoint, whether it would be reported, and for each
@@ -45,9 +43,8 @@ reported flag its value and where that comes from. Works without a running agent
 catalogue: then it shows what there is to describe.
 
 Exit code 1 if a source could not be read: what it would list is unknown.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd)
+			set, err := loadSettings(cmd)
 			if err != nil {
 				return err
 			}
@@ -56,7 +53,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 				return err
 			}
 			answer := newDeviceAnswer(sources, found)
-			if asJSON {
+			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), answer)
 			} else {
 				answer.print(cmd.OutOrStdout())
@@ -66,10 +63,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 			}
 			return err
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
 func newDeviceAnswer(sources []control.Source, found control.Devices) deviceAnswer {

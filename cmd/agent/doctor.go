@@ -41,9 +41,7 @@ type doctorAnswer struct {
 }
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why the client does not show what it should",
 		Long: `Follows the way of a mute from the headset to the client: the agent, its settings and catalogue, its
@@ -52,37 +50,29 @@ each whether it is in order, and what to do if not. Without a running agent it r
 catalogue and devices itself.
 
 Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			gathered, err := gather(cmd, &in)
-			if err != nil {
-				return err
-			}
-			say, err := wordsFor(cmd)
+			gathered, err := gather(cmd)
 			if err != nil {
 				return err
 			}
 			found := doctor.Examine(gathered)
-			if asJSON {
+			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!doctor.Wrong(found), findings(found)})
 			} else {
-				err = printFindings(cmd.OutOrStdout(), say, found)
+				err = printFindings(cmd.OutOrStdout(), wordsFor(cmd), found)
 			}
 			if err == nil && doctor.Wrong(found) {
 				return exitCode(exitFailed)
 			}
 			return err
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
 // gather gets the facts from the agent, or else reads everything itself. It returns only errors of the command line;
 // all others are findings.
-func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
-	o := in.options(cmd)
+func gather(cmd *cobra.Command) (doctor.Facts, error) {
+	o := settingsSources(cmd)
 	c := config.Default()
 	var problems []strictyaml.Problem
 	for i, from := range []config.Options{
@@ -92,7 +82,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	} {
 		loaded, _, found := config.Load(from)
 		for _, p := range found {
-			if strings.HasPrefix(p.File, "--") || p.File == in.file && p.Line == 0 {
+			if strings.HasPrefix(p.File, "--") || p.File == o.Explicit && p.Line == 0 {
 				return doctor.Facts{}, badInput(errors.New(p.String()))
 			}
 		}

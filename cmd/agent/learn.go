@@ -56,7 +56,6 @@ or a mark, which says something of the time since the mark before it:
 
 Exit codes: 0 there is a rule; 1 there is none, or the device cannot be read; 2 the input is wrong, or
 it is not clear which device is meant.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from != "" {
 				if len(args) > 0 || save != "" {
@@ -98,7 +97,7 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices,
 
 // hidAllowed returns an error where policy keeps the agent from HID devices. What users set for their agent does not bind them here.
 func hidAllowed(cmd *cobra.Command) error {
-	o := new(settingsFlags).options(cmd)
+	o := settingsSources(cmd)
 	c, origins, problems := config.Load(config.Options{Policy: o.Policy, Registry: o.Registry})
 	if err := app.Input(problems, nil); err != nil {
 		return err

@@ -29,7 +29,6 @@ A recording holds names and serial numbers of devices, every report that the dev
 catalogue send, and the catalogue. Look at it before you give it away.
 
 Exit code 1 if no agent runs, the file exists or cannot be written, or the recording was cut off.`,
-		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if limit < 0 {
 			return badInput(errors.New("--for: below zero"))

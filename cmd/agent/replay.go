@@ -20,7 +20,7 @@ import (
 
 func replayCommand() *cobra.Command {
 	var catalogue string
-	var lists, asJSON bool
+	var lists bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Replay a recording and compare what is reported",
@@ -33,9 +33,8 @@ would have changed. A recording that was written by hand needs it.
 --lists prints the lists of the replay, one line of JSON for each, and the verdict to standard error.
 
 Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the catalogue is wrong.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if lists && asJSON {
+			if lists && wantsJSON(cmd) {
 				return badInput(errors.New("--lists and --json: want one of them"))
 			}
 			set, err := replaySettings(catalogue)
@@ -59,7 +58,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)),
 				Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut, Differences: r.Differences(),
 			}
-			if err := v.print(cmd, r, lists, asJSON); err != nil {
+			if err := v.print(cmd, r, lists); err != nil {
 				return err
 			}
 			if len(v.Differences) > 0 {
@@ -70,8 +69,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
 	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	return withJSON(cmd)
 }
 
 // replaySettings returns the settings for a recording without its own: the defaults, and the catalogue.
@@ -180,9 +178,9 @@ type verdict struct {
 	Differences []engine.Difference `json:"differences"`
 }
 
-func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists, asJSON bool) error {
+func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists bool) error {
 	switch {
-	case asJSON:
+	case wantsJSON(cmd):
 		v.Differences = append([]engine.Difference{}, v.Differences...)
 		return printJSON(cmd.OutOrStdout(), v)
 	case !lists:

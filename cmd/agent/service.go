@@ -29,8 +29,6 @@ func serviceCommand() *cobra.Command {
 fails. Where there is none the desktop starts it at log-in, and nothing restarts it. Windows starts it at log-in with a
 program that starts it again if it fails (docs/service.md).
 It belongs to one user; nothing here needs root or an administrator but --global.`,
-		Args: knownVerb,
-		RunE: needsVerb,
 	}
 	cmd.AddCommand(
 		serviceInstallCommand(),
@@ -50,10 +48,9 @@ func printFlag(cmd *cobra.Command, v *bool) {
 }
 
 func serviceInstallCommand() *cobra.Command {
-	var in settingsFlags
 	var dry, forAll bool
 	var as string
-	cmd := &cobra.Command{
+	cmd := withSettings(&cobra.Command{
 		Use:   "install",
 		Short: "Have the agent start at log-in",
 		Long: `Has the agent start at each log-in, with the settings that are given as flags here and those of the settings
@@ -68,13 +65,12 @@ With --global, as root or administrator, it starts for every user of this machin
 an agent in each session, which is --global. On Linux: systemd or autostart, of which the former goes first (docs/service.md).
 
 Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			forAll = forAll || service.Kind(as) == service.Service
 			if err := forThisUser(); err != nil && !forAll {
 				return err
 			}
-			args, trayFlags, err := in.runArguments(cmd)
+			args, trayFlags, err := runArguments(cmd)
 			if err != nil {
 				return err
 			}
@@ -91,8 +87,7 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 			}
 			return carryOut(cmd, dry, [2]string{says, "already installed"}, i.Install)
 		},
-	}
-	in.add(cmd)
+	})
 	installFlags(cmd, &dry, &forAll)
 	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as it is installed, else the first that there is)")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
@@ -106,7 +101,6 @@ func serviceUninstallCommand() *cobra.Command {
 		Short: "Stop the agent, and have it not start at log-in any more",
 		Long: `Stops the agent and removes what 'install' wrote. With --global, as root, it starts for nobody any more whom
 'install --global' had it start for; agents that run go on until their users log out.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i, err := installer(forAll, "", nil, nil)
 			if err != nil {
@@ -164,8 +158,8 @@ func forThisUser() error {
 
 // runArguments are those of an agent with the settings that are given as flags, and the flags of its tray. They are checked with what
 // it will find: not the environment of this shell.
-func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
-	o := f.options(cmd)
+func runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
+	o := settingsSources(cmd)
 	o.Env = loginEnv()
 	set, err := app.Load(o, host)
 	if err != nil {
@@ -176,12 +170,11 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 			"or 'catalogue:' in the settings file"))
 	}
 	args = []string{"run"}
-	if f.file != "" {
-		file, err := filepath.Abs(f.file)
-		if err != nil {
+	if o.Explicit != "" {
+		if o.Explicit, err = filepath.Abs(o.Explicit); err != nil {
 			return nil, nil, badInput(err)
 		}
-		args = append(args, "--config="+file)
+		args = append(args, "--config="+o.Explicit)
 	}
 	flags := make(map[string]string)
 	for _, k := range config.Keys() {
@@ -196,7 +189,7 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 		args = append(args, "--vendor="+set.Identity.ID) // keep this vendor even if the catalogue is replaced
 	}
 	// The tray may start before the agent, so it is told which vendor's it belongs to.
-	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
+	return args, agentFlags(o.Explicit, set.Config.Control.Socket, set.Identity.ID), nil
 }
 
 // loginEnv returns the part of this shell's environment that is also set when a service manager or a desktop starts the agent.
@@ -231,11 +224,9 @@ func registeredSettings(ctx context.Context, i service.Installer) *config.Config
 
 // settingsOf are those of an agent with these arguments that is started at log-in; nil: of one that is started here.
 func settingsOf(args []string) *config.Config {
-	var in settingsFlags
-	cmd := &cobra.Command{}
-	in.add(cmd)
+	cmd := withSettings(&cobra.Command{})
 	_ = cmd.ParseFlags(args) // flags unknown to this version are ignored
-	o := in.options(cmd)
+	o := settingsSources(cmd)
 	if args != nil {
 		o.Env = loginEnv()
 	}
@@ -304,7 +295,6 @@ func serviceVerb(
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: short,
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {
@@ -346,7 +336,6 @@ func serviceLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs",
 		Short: "Show the log of the installed agent",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {

@@ -34,8 +34,7 @@ type lastCrash struct {
 }
 
 func serviceStatusCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the agent starts at log-in, whether it runs, and since when",
 		Long: `Shows what starts the agent, whether it does so at log-in, whether it runs, since when, how often it had to be
@@ -43,7 +42,6 @@ started again, whether it is in safe mode, and when it crashed last. It is about
 that of another vendor may run beside it ('sidetone status').
 
 Exit code 1 if it does not run.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {
@@ -56,23 +54,17 @@ Exit code 1 if it does not run.`,
 			settings := registeredSettings(cmd.Context(), m)
 			st.addAddress(cmd.Context(), settings)
 			st.addCrashes(cmd.Context(), settings)
-			if asJSON {
+			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), st)
 			} else {
-				var say health.Texts
-				if say, err = wordsFor(cmd); err != nil {
-					return err
-				}
-				err = printService(cmd.OutOrStdout(), words{say, time.Now()}, st)
+				err = printService(cmd.OutOrStdout(), words{wordsFor(cmd), time.Now()}, st)
 			}
 			if err == nil && !st.Running {
 				return exitCode(exitFailed)
 			}
 			return err
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // addAddress adds which agent is registered.

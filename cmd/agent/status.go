@@ -19,8 +19,7 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	var asJSON bool
-	cmd := askCommand(&cobra.Command{
+	return withJSON(askCommand(&cobra.Command{
 		Use:   "status",
 		Short: "Show what the running agent knows, and what its clients have",
 		Long: `Shows the running agent: its sources, each product that is plugged in with every flag's value,
@@ -28,27 +27,20 @@ where that comes from and since when, what the vendor's software has pushed, and
 each client.
 
 Exit code 1 if no agent runs.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
-		if asJSON {
+		if wantsJSON(cmd) {
 			st, err := c.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return printJSON(cmd.OutOrStdout(), st)
 		}
-		say, err := wordsFor(cmd)
-		if err != nil {
-			return err
-		}
 		st, list, err := askBoth(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		return printStatus(cmd.OutOrStdout(), say, st, list, time.Now())
-	})
-	jsonFlag(cmd, &asJSON)
-	return cmd
+		return printStatus(cmd.OutOrStdout(), wordsFor(cmd), st, list, time.Now())
+	}))
 }
 
 // statusTable is what is printed, and how. Names that commands and files have for something stay as they are in every language.

@@ -22,21 +22,17 @@ type versionInfo struct {
 }
 
 func versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
+			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), thisVersion())
 			}
 			printVersion(cmd.OutOrStdout())
 			return nil
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func thisVersion() versionInfo {
