@@ -52,7 +52,7 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 	return cmd
 }
 
-// showArchive prints every file of the archive. What it contains both as data and as a page is shown as data.
+// showArchive prints every file of the archive but the page, whose content is also there as data.
 func showArchive(w io.Writer, archive string) error {
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {

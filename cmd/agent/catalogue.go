@@ -24,7 +24,7 @@ type checked struct {
 	OK       bool                 `json:"ok"`
 	Products int                  `json:"products"`
 	Problems []strictyaml.Problem `json:"problems"`
-	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // worth a second look, but not wrong
+	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // suspicious, but not wrong
 }
 
 func catalogueCheckCommand() *cobra.Command {

@@ -103,7 +103,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 // namedTrace is a trace listed in a catalogue.
 type namedTrace struct{ path, file string } // path: within the catalogue
 
-// tracesOf returns the traces of all products, without duplicates.
+// tracesOf returns the traces of all products, each once.
 func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	var all []namedTrace
 	for p, product := range cat.Products {
@@ -116,7 +116,7 @@ func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	return all
 }
 
-// unreadTrace returns the problem of a trace that cannot be read.
+// unreadTrace describes, with its place in the catalogue, a trace that cannot be read.
 func unreadTrace(file, path string, err *fs.PathError) error {
 	text, unread := strictyaml.ReadFile(file)
 	if unread != nil {
@@ -138,7 +138,7 @@ type trace struct {
 	path     string
 	text     []byte
 	byHand   bool
-	recorded []int // line number of each list in the recording, from 1
+	recorded []int // line number, from 1, of each list in the recording
 	cause    []int // line number after which each list of the replay belongs
 }
 

@@ -22,12 +22,12 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// needsVerb refuses a noun without a verb.
+// needsVerb refuses a group, such as "config", without one of its verbs.
 func needsVerb(cmd *cobra.Command, _ []string) error {
 	return badInput(errors.New("say what to do (see '" + cmd.CommandPath() + " --help')"))
 }
 
-// checkedConfig is the JSON of valid settings.
+// checkedConfig is the JSON of 'sidetone config check' for valid settings.
 type checkedConfig struct {
 	OK        bool   `json:"ok"`
 	Catalogue string `json:"catalogue"` // "" if none is set
@@ -52,14 +52,14 @@ func configCheckCommand() *cobra.Command {
 	}))
 }
 
-// sayIgnored says, beside the answer, that the administrator's settings do not count, why, and what to do.
+// sayIgnored warns that the administrator's settings are ignored, why, and what to do.
 func sayIgnored(cmd *cobra.Command, ignored *health.Condition) {
 	if ignored != nil {
 		line(cmd.ErrOrStderr(), "%s %s", health.English.Message(*ignored), health.English.Remedy(*ignored))
 	}
 }
 
-// origin is where a setting comes from, with who has said it where a file's name does not show that.
+// origin describes where a setting comes from. It names the layer if the file's name does not show that.
 func origin(s config.Setting) string {
 	if s.Layer == config.LayerPolicy || s.Layer == config.LayerVendor {
 		return string(s.Layer) + " " + s.Origin

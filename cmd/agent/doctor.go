@@ -27,11 +27,11 @@ import (
 
 // finding is the result of one check.
 type finding struct {
-	Step string `json:"step"` // between the headset and what the user sees
+	Step string `json:"step"` // of the way from the headset to what the user sees
 	control.Condition
 }
 
-// steps maps the areas of conditions to display names.
+// steps names the step of an area of conditions, if it is not called like the area.
 var steps = map[string]string{"user": "in the client"}
 
 // doctorAnswer is the JSON of 'sidetone doctor'.
@@ -69,8 +69,8 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 	}))
 }
 
-// gather gets the facts from the agent, or else reads everything itself. It returns only errors of the command line;
-// all others are findings.
+// gather gets the facts from the agent, or reads everything itself if there is none. It returns errors of the command line only;
+// all others become findings.
 func gather(cmd *cobra.Command) (doctor.Facts, error) {
 	o := settingsSources(cmd)
 	c := config.Default()
@@ -87,7 +87,7 @@ func gather(cmd *cobra.Command) (doctor.Facts, error) {
 			}
 		}
 		if i == 0 {
-			problems = found // continue with whatever else is valid
+			problems = found // then try with fewer sources: whatever else is valid is examined
 		}
 		if loaded != nil {
 			c = loaded
@@ -114,7 +114,7 @@ func gather(cmd *cobra.Command) (doctor.Facts, error) {
 	return g, cmd.Context().Err()
 }
 
-// registered returns how the agent of these settings is registered to start at log-in; nil if that is unknown.
+// registered returns how the agent that these settings mean is registered to start at log-in; nil: unknown.
 func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	m, err := serviceManager()
 	if err != nil {
@@ -132,10 +132,10 @@ func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
 }
 
-// asks is how often to ask the agent until its two answers have the same generation.
+// asks is how often the agent is asked until its two answers have the same generation.
 const asks = 3
 
-// askBoth returns both answers of the agent, of the same generation if possible.
+// askBoth returns the agent's status and devices, of the same generation if possible.
 func askBoth(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
 	for i := 0; i == 0 || i < asks && st.Generation != list.Generation; i++ {
 		if st, err = c.Status(ctx); err != nil {
@@ -148,7 +148,7 @@ func askBoth(ctx context.Context, c *control.Client) (st control.Status, list co
 	return st, list, nil
 }
 
-// askFacts gets either all facts from the agent, or none.
+// askFacts gets all facts from the agent, or none.
 func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
 	st, list, err := askBoth(ctx, c)
 	if err == nil {
@@ -157,7 +157,7 @@ func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
 	return err
 }
 
-// loadCatalogue reads the catalogue in force, and checks the one in the settings if it is another.
+// loadCatalogue reads the catalogue in force, and checks the one in the settings if that is another one.
 func loadCatalogue(g *doctor.Facts) {
 	if g.CataloguePath != "" {
 		cat, problems := readCatalogue(g.CataloguePath)

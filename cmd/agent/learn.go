@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// learnStill is how long the user must not touch the headset: long enough for a battery report or the
+	// learnStill is how long the user must not touch the headset: long enough to see a battery report or the
 	// jitter of a dial.
 	learnStill = 3 * time.Second
 	// learnPatience is how long one step may take.
@@ -86,7 +86,7 @@ it is not clear which device is meant.`,
 	return cmd
 }
 
-// openHID opens the HID devices of this machine. Events report why a device was left out.
+// openHID opens the HID devices of this machine. Events say why a device was left out.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -95,7 +95,7 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices,
 	return src, err
 }
 
-// hidAllowed returns an error where policy keeps the agent from HID devices. What users set for their agent does not bind them here.
+// hidAllowed returns an error if policy forbids the agent HID devices. The user's own settings for the agent do not apply here.
 func hidAllowed(cmd *cobra.Command) error {
 	o := settingsSources(cmd)
 	c, origins, problems := config.Load(config.Options{Policy: o.Policy, Registry: o.Registry})
@@ -153,7 +153,7 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		return err
 	}
 	var file *os.File
-	if save != "" { // before the user has done all the work
+	if save != "" { // now, before the user does all the work
 		file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			return badInput(fmt.Errorf("--save %s: the file exists: name another one, or remove it first", save))
@@ -181,8 +181,8 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 	return result
 }
 
-// keep saves a session, or removes the file if mute was never pressed: then nobody could learn from it either. Where
-// the file cannot be filled, the user need not press again: the session is saved elsewhere, or shown.
+// keep saves a session, or removes the file if mute was never pressed: nothing could be learnt from it. If the file cannot be written,
+// the session is saved elsewhere or printed, so that the user need not press everything again.
 func (l *learner) keep(file *os.File, s learn.Session) error {
 	if !slices.ContainsFunc(s, func(step learn.Step) bool { return step.Mark == learn.MarkMuted }) {
 		return errors.Join(file.Close(), os.Remove(file.Name()))

@@ -20,7 +20,7 @@ import (
 // lookTimeout bounds the listing of HID devices.
 const lookTimeout = 5 * time.Second
 
-// oneHeadset distinguishes the HID devices of one headset from all others.
+// oneHeadset is what the HID devices of one headset have in common, and those of others have not.
 type oneHeadset struct {
 	bus            devices.Bus
 	vid, pid, unit string
@@ -35,7 +35,7 @@ func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
 // nameOfHID matches the ids or the node of a HID device, which on Windows is an instance id.
 var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+|\w+\\[^\\]+\\[^\\]+)$`)
 
-// choose finds the headset that the user means, without opening any device.
+// choose finds the headset that the user means. It opens no device.
 func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 	if name != "" && !nameOfHID.MatchString(name) {
 		return oneHeadset{}, badInput(fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name))

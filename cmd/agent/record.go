@@ -55,7 +55,7 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 	return cmd
 }
 
-// recordFile is the output file of a recording. It is opened at the first write.
+// recordFile is the output file of a recording. The first write opens it.
 type recordFile struct {
 	path   string
 	force  bool
@@ -64,10 +64,10 @@ type recordFile struct {
 	out           io.Writer
 	inputs, lists int
 	length        engine.Span
-	end           *engine.End // nil: the last line has not arrived
+	end           *engine.End // nil: the last line has not come
 }
 
-// write writes a line unbuffered, so that the file is always up to date.
+// write writes a line without a buffer, so that the file is always up to date.
 func (f *recordFile) write(line []byte) error {
 	if f.out == nil {
 		if err := f.open(); err != nil {

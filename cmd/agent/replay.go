@@ -72,7 +72,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 	return withJSON(cmd)
 }
 
-// replaySettings returns the settings for a recording without its own: the defaults, and the catalogue.
+// replaySettings returns the settings for a recording that has none: the defaults with the catalogue, or nothing without one.
 func replaySettings(file string) (engine.Settings, error) {
 	if file == "" {
 		return engine.Settings{}, nil
@@ -88,7 +88,7 @@ func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 	return app.NewSettings(config.Default(), cat).Engine()
 }
 
-// replay plays a file to its end, and calls seen after each record. Errors name the line.
+// replay plays a file to its end, and calls seen after each record with what has come of it so far. Errors name the line.
 func replay(
 	talk io.Writer, name string, file io.Reader, p *engine.Player,
 	seen func(line int, r engine.Record, so engine.Replayed),
@@ -172,7 +172,7 @@ type verdict struct {
 	Inputs      int                 `json:"inputs"`
 	Length      engine.Span         `json:"length"` // of the recording
 	Took        engine.Span         `json:"took"`
-	Lists       int                 `json:"lists"` // that the replay has published
+	Lists       int                 `json:"lists"` // that the replay published
 	Exact       bool                `json:"exact"` // times and generations were compared, too
 	Cut         string              `json:"cut,omitempty"`
 	Differences []engine.Difference `json:"differences"`
@@ -208,7 +208,7 @@ func (v verdict) printText(w io.Writer) {
 	printDifferences(w, v.Differences)
 }
 
-// printDifferences shows the first of them.
+// printDifferences prints the first few.
 func printDifferences(w io.Writer, all []engine.Difference) {
 	const enough = 5
 	for i, d := range all {

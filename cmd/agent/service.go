@@ -134,7 +134,7 @@ func installer(forAll bool, as service.Kind, args, trayFlags []string) (service.
 	return service.NewGlobal(a, as)
 }
 
-// refuseOtherVendor refuses to replace another vendor's registered agent, which would no longer start.
+// refuseOtherVendor refuses to replace the registered agent of another vendor, which would no longer start.
 func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) error {
 	installed, err := i.Arguments(ctx)
 	if err != nil {
@@ -156,8 +156,8 @@ func forThisUser() error {
 	return nil
 }
 
-// runArguments are those of an agent with the settings that are given as flags, and the flags of its tray. They are checked with what
-// it will find: not the environment of this shell.
+// runArguments returns the arguments of an agent with the settings that are given as flags, and the flags of its tray. The settings are
+// checked as the agent will find them, without the environment of this shell.
 func runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
 	o := settingsSources(cmd)
 	o.Env = loginEnv()
@@ -188,18 +188,18 @@ func runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
 	if _, given := o.Flags["vendor"]; !given {
 		args = append(args, "--vendor="+set.Identity.ID) // keep this vendor even if the catalogue is replaced
 	}
-	// The tray may start before the agent, so it is told which vendor's it belongs to.
+	// The tray may start before the agent, so its flags say which vendor's agent it belongs to.
 	return args, agentFlags(o.Explicit, set.Config.Control.Socket, set.Identity.ID), nil
 }
 
-// loginEnv returns the part of this shell's environment that is also set when a service manager or a desktop starts the agent.
+// loginEnv returns the part of this shell's environment that an agent also has if a service manager or a desktop starts it.
 func loginEnv() []string { return []string{"HOME=" + host.Getenv("HOME")} }
 
-// serviceManager is what starts the agent that this program is. Which one that is its definition says: an agent of another vendor may
-// run as well.
+// serviceManager returns the manager that starts this program as an agent.
 func serviceManager() (m service.Manager, err error) { return managerAs("", nil, nil) }
 
-// managerAs registers it with these arguments, and its tray with such flags.
+// managerAs returns a manager that would register the agent with these arguments, and its tray with these flags. The running agent that it
+// means is the registered one: one of another vendor may run as well.
 func managerAs(as service.Kind, args, trayFlags []string) (m service.Manager, err error) {
 	a, err := thisAgent(args, trayFlags)
 	if err != nil {
@@ -222,7 +222,7 @@ func registeredSettings(ctx context.Context, i service.Installer) *config.Config
 	return settingsOf(args)
 }
 
-// settingsOf are those of an agent with these arguments that is started at log-in; nil: of one that is started here.
+// settingsOf returns the settings of an agent that is started at log-in with these arguments; nil: of one that is started here.
 func settingsOf(args []string) *config.Config {
 	cmd := withSettings(&cobra.Command{})
 	_ = cmd.ParseFlags(args) // flags unknown to this version are ignored
@@ -238,8 +238,8 @@ func settingsOf(args []string) *config.Config {
 	return c
 }
 
-// thisAgent is the one that this program is, with these arguments, and its tray with such flags; nil: those with which they are
-// installed do not matter.
+// thisAgent describes this program as an agent with these arguments, and its tray with these flags. Both may be nil for what does not
+// install anything.
 func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	self, err := host.Executable()
 	if err != nil {
@@ -267,7 +267,7 @@ func runningAgent(ctx context.Context, c *config.Config) (p service.Process, err
 	return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
 }
 
-// lastLog is the file that the agent that the settings mean has last logged to.
+// lastLog returns the newest log file of the agent that the settings mean.
 func lastLog(c *config.Config) (string, error) {
 	folders, err := app.StateFolders(c, host)
 	if err != nil {
@@ -287,7 +287,7 @@ func lastLog(c *config.Config) (string, error) {
 	return newest, nil
 }
 
-// serviceVerb makes a verb that plans, and then does or prints it. says is what it answers when all is done, and when nothing had to be.
+// serviceVerb makes a verb that executes or prints a plan. says is its answer when the plan is done, and when there was nothing to do.
 func serviceVerb(
 	name, short string, says [2]string, plan func(service.Manager, context.Context) (service.Plan, error),
 ) *cobra.Command {

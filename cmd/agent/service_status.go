@@ -19,7 +19,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// serviceStatus is what 'service status' says: how the registered agent is, and whether it has crashed.
+// serviceStatus is the JSON of 'service status': the state of the registered agent, and whether it has crashed.
 type serviceStatus struct {
 	service.State
 	Vendor    string     `json:"vendor,omitempty"`  // whose agent is registered, if it says so
@@ -76,7 +76,7 @@ func (st *serviceStatus) addAddress(ctx context.Context, c *config.Config) {
 	st.Address, _ = app.AgentAddress(ctx, c, host) // a program of another brand has none
 }
 
-// addCrashes adds what can be told of crashes. An agent that does not answer leaves no report unread.
+// addCrashes adds the last crash, whether or not the agent answers, and whether it is in safe mode.
 func (st *serviceStatus) addCrashes(ctx context.Context, settings *config.Config) {
 	if folders, err := app.StateFolders(settings, host); err == nil {
 		if report, at := crash.Last(folders); report != "" {
@@ -117,7 +117,7 @@ func printService(out io.Writer, w words, st serviceStatus) error {
 	return t.Flush()
 }
 
-// runs names the message that says whether it runs, and if not, why.
+// runs returns the key of the message that says whether it runs, and if not, why.
 func (st *serviceStatus) runs() string {
 	switch {
 	case st.Running && st.SafeMode:

@@ -7,7 +7,7 @@ import "os"
 // reloadRequests is nil: this OS has no signal for it.
 func reloadRequests() <-chan os.Signal { return nil }
 
-// keepBrokenPipes does nothing: here they end no program.
+// keepBrokenPipes does nothing: on this OS they kill no program.
 func keepBrokenPipes() {}
 
 // whenUnread does nothing: the next write will fail.

@@ -43,7 +43,7 @@ Exit code 1 if no agent runs.`,
 	}))
 }
 
-// statusTable is what is printed, and how. Names that commands and files have for something stay as they are in every language.
+// statusTable prints a status. Names that commands and files use are the same in every language.
 type statusTable struct {
 	control.Status
 	words
@@ -51,7 +51,7 @@ type statusTable struct {
 	t    *tabwriter.Writer
 }
 
-// printStatus prints st for people, with what list adds to it. Every value is shown with its origin.
+// printStatus prints st for people, with the details that list adds. Every value is shown with its origin.
 func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
 	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	s.row(s.Text("cli.head", texts.Args{
@@ -169,7 +169,7 @@ func (s statusTable) clients() {
 	}
 }
 
-// remedy returns the remedy of a known reason, or else the agent's own words.
+// remedy prints the remedy of a known reason, or else the agent's own words.
 func (s statusTable) remedy(reason *health.Condition, own string) {
 	if own == "" {
 		return

@@ -51,12 +51,12 @@ func TestUpdatesThatSomebodyBlocks(t *testing.T) {
 			tries <- taken
 		}
 		synctest.Wait()
-		require.False(t, a.next.isBlocked(), "the agent before may end late")
+		require.False(t, a.next.blocked.Load(), "the agent before may end late")
 		for range 5 {
 			tries <- taken
 		}
 		synctest.Wait()
-		require.True(t, a.next.isBlocked())
+		require.True(t, a.next.blocked.Load())
 		require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
 		require.Contains(t, log.String(), taken.Error())
 		healthtest.Raised(t, updateBlocked)

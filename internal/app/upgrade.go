@@ -8,8 +8,8 @@ import (
 	"sidetone/internal/control"
 )
 
-// Upgrade starts this program anew, as it is on disk now, and returns when that goes on in place of this one. If it ends before, or ctx
-// does, this one goes on; if this one is told to stop before, neither does.
+// Upgrade starts this program again, as it is on disk now, and returns when that has taken over. If that or ctx ends before, this agent
+// goes on; if this one is told to stop before, neither does.
 func (a *App) Upgrade(ctx context.Context) error {
 	if a.opts.Successor == nil {
 		return conflict("this agent is part of another program, and cannot be started anew")
@@ -63,14 +63,14 @@ func (a *App) Upgrade(ctx context.Context) error {
 	}
 }
 
-// started notes the process that is to go on; nil: none.
+// started notes the process that is to take over; nil: none.
 func (s *succession) started(child *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.child = child
 }
 
-// endWaiting ends what Upgrade has started, unless this agent has let go: what becomes of it then is awaitSuccessor's to say.
+// endWaiting kills the process that Upgrade has started, unless this agent has let go: then awaitSuccessor decides what becomes of it.
 func (s *succession) endWaiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
