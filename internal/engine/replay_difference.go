@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Difference is a list that is not the same in a recording and in its replay.
+// Difference is a list that differs between a recording and its replay.
 type Difference struct {
 	Recorded *Record `json:"recorded,omitempty"` // absent: the recording has no such list
 	Replayed *Record `json:"replayed,omitempty"` // absent: the replay has none
 
-	Fields []FieldDifference `json:"fields,omitempty"` // what differs, where both are there
+	Fields []FieldDifference `json:"fields,omitempty"` // what differs, if both have one
 }
 
 func (d Difference) String() string {
@@ -39,21 +39,18 @@ func text(r Record) string {
 	return string(b)
 }
 
-// Pair is the same list in a recording and in its replay, by its index in Recorded and in Lists; -1:
-// it is not there.
+// Pair is a list of a recording and the one of its replay that corresponds, by their indices in Recorded and Lists; -1: there is none.
 type Pair struct{ Recorded, List int }
 
-// Pairs puts the lists of the recording beside those of the replay, in order: equal ones as many
-// as can be, and those between them one by one.
+// Pairs pairs the lists of the recording with those of the replay, in order: as many equal ones as possible, and the rest one by one.
 func (r Replayed) Pairs() []Pair { return align(r.keys(r.Recorded), r.keys(r.Lists)) }
 
-// Same reports whether a pair's lists are the same: byte for byte where the replay is exact;
-// otherwise only what was sent counts, not when.
+// Same reports whether the lists of a pair are the same: byte for byte if the replay is exact, otherwise regardless of their times.
 func (r Replayed) Same(p Pair) bool {
 	return p.Recorded >= 0 && p.List >= 0 && r.key(r.Recorded[p.Recorded]) == r.key(r.Lists[p.List])
 }
 
-// Differences are the lists of the recording that did not come again, and those that came instead.
+// Differences returns the lists of the recording that did not come again, and those that came instead.
 func (r Replayed) Differences() []Difference {
 	var out []Difference
 	for _, p := range r.Pairs() {
@@ -64,7 +61,7 @@ func (r Replayed) Differences() []Difference {
 		if p.List >= 0 {
 			d.Replayed = &r.Lists[p.List]
 		}
-		// What the last input brings may be missing from a recording that was cut off.
+		// A recording that was cut off may lack what the last input led to.
 		cut := r.Cut != "" && d.Recorded == nil && d.Replayed.T >= r.lastInput
 		if r.Same(p) || cut {
 			continue
@@ -85,7 +82,7 @@ func (r Replayed) keys(list []Record) []string {
 	return out
 }
 
-// key is what counts of a list.
+// key returns what is compared of a list.
 func (r Replayed) key(rec Record) string {
 	if !r.Exact {
 		rec.T, rec.List = 0, &List{Devices: rec.List.Devices}
