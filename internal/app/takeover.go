@@ -62,7 +62,7 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	}
 	a.guardCrashes()
 	if historyErr == nil {
-		a.timeline.GoOn(history)
+		a.timeline.Continue(history)
 		a.timeline.Snapshot(a.engine.View().Snapshot)
 	}
 	return onTaken, nil

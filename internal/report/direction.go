@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fromRight are the languages that are written from right to left, as one that a vendor has added may be.
+// fromRight lists languages that are written from right to left. A vendor may add one.
 var fromRight = []string{"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
 
 func rightLeft(lang string) bool {

@@ -13,7 +13,7 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Look is how a value is drawn. Each differs from the others by pattern or height and not only by colour.
+// Look is how a value is drawn. Looks differ in pattern or height, and not only in colour.
 type Look string
 
 // The looks.
@@ -24,16 +24,16 @@ const (
 	LookSeveral Look = "several" // many changes in a short time
 	LookThere   Look = "there"   // a product
 	LookWell    Look = "well"    // a client that has the list
-	LookTrouble Look = "trouble" // a client that has not, or a condition
+	LookTrouble Look = "trouble" // a client that does not have it, or a condition
 	LookMark    Look = "mark"    // a moment
 	lookNone    Look = ""        // nothing is drawn
 )
 
-// Timeline is what has happened: a chart of lanes, and the same as a table.
+// Timeline is the history: a chart of lanes, and the same as a table.
 type Timeline struct {
 	Heading, None string
 	Range         string // of the chart
-	Omitted       string // said where something is missing
+	Omitted       string // shown if something is missing
 	Ticks         []Tick
 	Groups        []Group
 	Legend        []Value
@@ -50,15 +50,15 @@ type Tick struct {
 
 // Group is the lanes of a product, of the agent, of all clients or of all conditions.
 type Group struct {
-	Name  string // "": the lane says it
+	Name  string // "": the lane has a label that says it
 	Lanes []Lane
 }
 
 // Lane is one line of the chart.
 type Lane struct {
 	Label    string
-	Sub      bool // it belongs to the one above: what a client has accepted of it
-	Sentence bool // the label is one
+	Sub      bool // it belongs to the one above, and shows what a client has accepted of it
+	Sentence bool // the label is a sentence
 	Segments []Segment
 }
 
@@ -74,19 +74,19 @@ type Row struct {
 	Time            Time
 	Subject, Change string
 	Look            Look
-	Origin          Origin // empty: of no flag
+	Origin          Origin // empty if it is not about a flag
 }
 
 const (
-	// maxSpan is how much of the past the chart shows at most, and minSpan at least.
+	// maxSpan and minSpan bound how much of the past the chart shows.
 	maxSpan, minSpan = 24 * time.Hour, time.Minute
-	// minWidth is the smallest width of a segment, in percent. A shorter one is widened to it, or joined with its neighbours.
+	// minWidth is the smallest width of a segment, in percent. A narrower one is widened, or joined with its neighbours.
 	minWidth = 0.4
 	// maxRows bounds the table.
 	maxRows = 500
 )
 
-// chart puts lanes on an axis.
+// chart places lanes on an axis from one time to another.
 type chart struct {
 	*builder
 	from, to time.Time
@@ -128,13 +128,13 @@ func (b *builder) legend() []Value {
 	}
 }
 
-// steps are the distances of ticks.
+// steps are the possible distances of ticks.
 var steps = []time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour,
 }
 
-// ticks are at round times, at most eight of them.
+// ticks returns at most eight ticks, at round times.
 func (c chart) ticks() (list []Tick) {
 	step := steps[len(steps)-1]
 	for _, s := range slices.Backward(steps) {
@@ -157,13 +157,13 @@ func (c chart) ticks() (list []Tick) {
 	return list
 }
 
-// place is where a moment is on the axis.
+// place returns where a moment is on the axis, in percent.
 func (c chart) place(at time.Time) float64 {
 	share := float64(at.Sub(c.from)) / float64(c.to.Sub(c.from)) * 100
 	return min(100, max(0, share))
 }
 
-// groups are the lanes in the order in which they are drawn: what clients accepted is below what was reported.
+// groups returns the lanes in the order in which they are drawn: what clients have accepted comes below what was reported.
 func (c chart) groups() (list []Group) {
 	add := func(group string, lane Lane, l timeline.Lane) {
 		if lane.Segments = c.segments(l); len(lane.Segments) == 0 {
@@ -207,7 +207,8 @@ func sameFlag(a, b timeline.Subject) bool {
 	return a.Product == b.Product && a.Number == b.Number && a.Device == b.Device && a.Flag == b.Flag
 }
 
-// briefCondition is how long a condition may last that is left out, such as that a source has not answered yet.
+// briefCondition is the least time that a condition has to last to be shown. Many last only a moment, such as that a source has not yet
+// answered.
 const briefCondition = 2 * time.Second
 
 // worthShowing reports whether a lane has anything to show.
@@ -227,20 +228,20 @@ func worthShowing(l timeline.Lane) bool {
 	}
 }
 
-// everKnown reports whether a flag had a value at any time.
+// everKnown reports whether a flag was known at any time.
 func everKnown(l timeline.Lane) bool {
 	known := func(v string) bool { return v == timeline.True || v == timeline.False }
 	return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
 }
 
-// interval is a time in which a lane had one value, or several.
+// interval is a time during which a lane had one value, or several.
 type interval struct {
 	from, to time.Time
 	Value
 	changes int // within it
 }
 
-// segments are what is drawn of a lane.
+// segments returns what is drawn of a lane.
 func (c chart) segments(l timeline.Lane) (list []Segment) {
 	if l.Kind == timeline.KindAgent {
 		return c.marks(l)
@@ -258,7 +259,7 @@ func (c chart) segments(l timeline.Lane) (list []Segment) {
 	return list
 }
 
-// intervals are those of a lane that the chart shows. Neighbours that are too short to be seen alone are joined.
+// intervals returns those intervals of a lane that the chart shows. Neighbours that are too short to be seen are joined.
 func (c chart) intervals(l timeline.Lane) (list []interval) {
 	short := time.Duration(float64(c.to.Sub(c.from)) * minWidth / 100)
 	add := func(p interval) {
@@ -298,7 +299,7 @@ func (c chart) marks(l timeline.Lane) (list []Segment) {
 	return list
 }
 
-// value is a value of a lane in words.
+// value returns a value of a lane in words.
 func (b *builder) value(l timeline.Lane, value string) Value {
 	switch l.Kind {
 	case timeline.KindFlag, timeline.KindAcknowledged:
@@ -335,7 +336,7 @@ func (b *builder) flagOrAbsent(l timeline.Lane, value string) Value {
 	}
 }
 
-// listed is whether a client has a product in its list.
+// listed says whether a client has a product in its list.
 func (b *builder) listed(value string) Value {
 	switch value {
 	case timeline.Present:
@@ -358,7 +359,7 @@ func lookOfClient(state string) Look {
 	}
 }
 
-// rows are the newest changes, and how many older ones there are. Of what happened at one moment the order is that of the lanes.
+// rows returns the newest changes, and how many older ones there are. Changes at the same time are in the order of their lanes.
 func (b *builder) rows() (list []Row, older int) {
 	type place struct {
 		lane   *timeline.Lane
@@ -388,14 +389,14 @@ func (b *builder) rows() (list []Row, older int) {
 	return list, older
 }
 
-// preciseTime is a time to the millisecond: a client answers to a mute within some of them.
+// preciseTime returns a time to the millisecond: a client acknowledges a mute within a few of them.
 func (b *builder) preciseTime(at time.Time) Time {
 	t := b.time(at)
 	t.Text += t.At.Format(".000")
 	return t
 }
 
-// step is a change in words.
+// step returns a change in words.
 func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	text := b.value(l, c.To).Text
 	switch {
@@ -417,7 +418,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	return text
 }
 
-// subject is what a lane is about, in words.
+// subject returns what a lane is about, in words.
 func (b *builder) subject(l timeline.Lane) string {
 	args := texts.Args{"product": numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
 	switch l.Kind {
@@ -438,7 +439,7 @@ func (b *builder) subject(l timeline.Lane) string {
 	}
 }
 
-// conditionOf is what a lane is about that may lack it, if another version of the agent has made it.
+// conditionOf returns the condition of a lane, which may lack it if another version of the agent has made it.
 func conditionOf(l timeline.Lane) health.Condition {
 	if l.Condition == nil {
 		return health.Condition{}

@@ -1,10 +1,10 @@
 package timeline
 
-// slots number things of one name that are there at the same time. Who comes when another of its name has gone
-// takes its place, and with that its lane: a client that restarts goes on in the same.
+// slots number things of the same name that exist at the same time. One that comes after another of its name has gone takes over its
+// number, and with that its lane: a client that restarts stays in the same lane.
 type slots struct {
 	list  []slot
-	index map[named]int // by who has it
+	index map[named]int // of the slot of each
 }
 
 func newSlots() slots { return slots{index: make(map[named]int)} }
@@ -15,24 +15,24 @@ type slot struct {
 	named
 	number int // from 1 on, for each name
 	alive  bool
-	pass   uint64 // when it was named last
+	pass   uint64 // in which it was last mentioned
 }
 
-// name says that a thing is there, if it has a place.
+// name notes that a thing is there, if it has a slot.
 func (s *slots) name(id, name string, pass uint64) {
 	if i, ok := s.index[named{id, name}]; ok {
 		s.list[i].pass = pass
 	}
 }
 
-// leave frees the places of those that were not named in this pass.
+// leave frees the slots of those that were not mentioned in this pass.
 func (s *slots) leave(pass uint64) {
 	for i := range s.list {
 		s.list[i].alive = s.list[i].pass == pass
 	}
 }
 
-// place finds the number of a thing, or gives it one.
+// place returns the number of a thing, and gives it one if necessary.
 func (s *slots) place(id, name string) int {
 	who := named{id, name}
 	i, ok := s.index[who]
@@ -45,7 +45,7 @@ func (s *slots) place(id, name string) int {
 	return s.list[i].number
 }
 
-// free finds a place of that name that nobody has, or makes one.
+// free returns a free slot of that name, and makes one if necessary.
 func (s *slots) free(name string) int {
 	highest := 0
 	for i, other := range s.list {
@@ -61,7 +61,7 @@ func (s *slots) free(name string) int {
 	return len(s.list) - 1
 }
 
-// forget drops those that have gone and whose name is none of these.
+// forget drops those that have gone and whose names are not listed.
 func (s *slots) forget(names map[string]bool) {
 	kept := newSlots()
 	for _, one := range s.list {
