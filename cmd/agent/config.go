@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -43,11 +43,10 @@ func configCheckCommand() *cobra.Command {
 				return err
 			}
 			sayIgnored(cmd, set.Ignored)
-			if wantsJSON(cmd) {
-				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
-			return nil
+			return respond(cmd, checkedConfig{OK: true, Catalogue: set.Config.Catalogue}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
+				return err
+			})
 		},
 	}))
 }
@@ -78,14 +77,13 @@ func configShowCommand() *cobra.Command {
 				return err
 			}
 			sayIgnored(cmd, app.Ignored(from))
-			if wantsJSON(cmd) {
-				return printJSON(cmd.OutOrStdout(), list)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, s := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), origin(s))
-			}
-			return w.Flush()
+			return respond(cmd, list, func(w io.Writer) error {
+				t := newTable(w)
+				for _, s := range list {
+					fmt.Fprintf(t, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), origin(s))
+				}
+				return t.Flush()
+			})
 		},
 	}))
 }

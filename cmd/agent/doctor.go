@@ -56,15 +56,10 @@ Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
 				return err
 			}
 			found := doctor.Examine(gathered)
-			if wantsJSON(cmd) {
-				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!doctor.Wrong(found), findings(found)})
-			} else {
-				err = printFindings(cmd.OutOrStdout(), wordsFor(cmd), found)
-			}
-			if err == nil && doctor.Wrong(found) {
-				return exitCode(exitFailed)
-			}
-			return err
+			wrong := doctor.Wrong(found)
+			return failedIf(wrong, respond(cmd, doctorAnswer{!wrong, findings(found)}, func(w io.Writer) error {
+				return printFindings(w, wordsFor(cmd), found)
+			}))
 		},
 	}))
 }

@@ -85,7 +85,7 @@ type explanation struct {
 
 // explain prints what is sent of e, and why.
 func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	x := explanation{words{say, f.Now}, f, t}
 	row(t, say.Text("cli.explain.head", texts.Args{"id": e.ID, "type": string(e.Type), "name": e.Name, "source": e.Source}))
 	r, reported := f.Devices.ReportOf(e)

@@ -91,7 +91,7 @@ func (r *capture) state() (names []string, denied string) {
 }
 
 // record guides the user through the presses. If that ends early, it returns what was captured, and why.
-func (l *learner) record(ctx context.Context, h oneHeadset) (learn.Session, error) {
+func (l *learner) record(ctx context.Context, h headsetID) (learn.Session, error) {
 	guided, end := context.WithCancelCause(context.WithoutCancel(ctx)) // with the cause that the user is told
 	defer context.AfterFunc(ctx, func() { end(errInterrupted) })()
 	r := &capture{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), end: end}

@@ -77,8 +77,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asVersion {
-				printVersion(cmd.OutOrStdout())
-				return nil
+				return printVersion(cmd.OutOrStdout())
 			}
 			return cmd.Help()
 		},

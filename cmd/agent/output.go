@@ -53,6 +53,22 @@ func withJSON(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// respond prints v as JSON if --json was given, or else as text.
+func respond(cmd *cobra.Command, v any, printText func(io.Writer) error) error {
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	return printText(cmd.OutOrStdout())
+}
+
+// failedIf returns err or, if there is none, exit code 1 if the answer is no.
+func failedIf(no bool, err error) error {
+	if err == nil && no {
+		return exitCode(exitFailed)
+	}
+	return err
+}
+
 // wantsJSON reports whether --json was given.
 func wantsJSON(cmd *cobra.Command) bool { return cmd.Flag("json").Value.String() == "true" }
 

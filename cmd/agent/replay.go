@@ -58,13 +58,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)),
 				Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut, Differences: r.Differences(),
 			}
-			if err := v.print(cmd, r, lists); err != nil {
-				return err
-			}
-			if len(v.Differences) > 0 {
-				return exitCode(exitFailed)
-			}
-			return nil
+			return failedIf(len(v.Differences) > 0, v.print(cmd, r, lists))
 		},
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")

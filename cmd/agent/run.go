@@ -67,7 +67,8 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	level.Set(set.Config.Log.Level.Slog())
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 	manager := service.NewNotifier(host.Getenv)
-	program, unknown := os.Executable() // now: if the program is moved away later, the system would tell its new place
+	program, unknown := os.Executable()                                   // now: if the program is moved away later, the system would tell its new place
+	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
 	var agent *app.App
 	supervised := host.Getenv(supervise.StopEventVariable) != ""
 	exit := func(err error) {
@@ -77,7 +78,7 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	options := app.Options{
 		AwaitLocks: supervised,
 		Settings:   set, Load: func() (*app.Settings, error) { return loadSettings(cmd) },
-		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
+		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastCrash,
 		EndProcess: func() { exit(nil) }, Overdue: exit,
 		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
@@ -106,12 +107,6 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	}
 	err = agent.Run(ctx)
 	return exitOf(agent.Ending(), err, supervised)
-}
-
-// lastExit returns the code with which the previous agent crashed, according to this one's supervisor.
-func lastExit() int {
-	code, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable))
-	return code
 }
 
 // obeyInstaller does what the package of this program asks, until the process ends. Requests run at the same time: an upgrade may take

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,15 +53,9 @@ Exit code 1 if it does not run.`,
 			settings := registeredSettings(cmd.Context(), m)
 			st.addAddress(cmd.Context(), settings)
 			st.addCrashes(cmd.Context(), settings)
-			if wantsJSON(cmd) {
-				err = printJSON(cmd.OutOrStdout(), st)
-			} else {
-				err = printService(cmd.OutOrStdout(), words{wordsFor(cmd), time.Now()}, st)
-			}
-			if err == nil && !st.Running {
-				return exitCode(exitFailed)
-			}
-			return err
+			return failedIf(!st.Running, respond(cmd, st, func(w io.Writer) error {
+				return printService(w, words{wordsFor(cmd), time.Now()}, st)
+			}))
 		},
 	})
 }
@@ -96,7 +89,7 @@ func (st *serviceStatus) addCrashes(ctx context.Context, settings *config.Config
 }
 
 func printService(out io.Writer, w words, st serviceStatus) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := newTable(out)
 	say := func(label, key string, args texts.Args) {
 		row(t, w.Text("cli.service."+label, nil), w.Text("cli.service."+key, args))
 	}

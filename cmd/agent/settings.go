@@ -98,7 +98,8 @@ func settingsSources(cmd *cobra.Command) config.Options {
 func settingsOfOthers(name string) (defaults string, policy []string) {
 	if self, err := host.Executable(); err == nil && name != brand.Unbranded {
 		var own string
-		if defaults, own = brand.SettingsBeside(self); exists(own) {
+		defaults, own = brand.SettingsBeside(self)
+		if _, err := os.Stat(own); err == nil {
 			policy = append(policy, own)
 		}
 	}
@@ -108,11 +109,6 @@ func settingsOfOthers(name string) (defaults string, policy []string) {
 		files = []string{folder} // reading it as a file says why it cannot be read
 	}
 	return defaults, append(policy, files...)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // loadSettings reads settings and, if one is set, the catalogue.

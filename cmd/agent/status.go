@@ -53,7 +53,7 @@ type statusTable struct {
 
 // printStatus prints st for people, with the details that list adds. Every value is shown with its origin.
 func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
-	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	s := statusTable{st, words{say, now}, list, newTable(w)}
 	s.row(s.Text("cli.head", texts.Args{
 		"program": programName(), "version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now),
 	}))
@@ -72,7 +72,11 @@ func printStatus(w io.Writer, say health.Texts, st control.Status, list control.
 		s.heading("cli.pushes")
 	}
 	for _, p := range st.Pushes {
-		s.row("  "+p.Product+serialOf(p), p.Owner, s.push(p))
+		product := p.Product
+		if p.Serial != "" {
+			product += " (" + p.Serial + ")"
+		}
+		s.row("  "+product, p.Owner, s.push(p))
 	}
 	s.clients()
 	s.conditions()
@@ -210,13 +214,6 @@ func (s statusTable) source(src control.Source) string {
 		return s.Text("cli.states", nil)
 	}
 	return s.Text("cli.endpoints", texts.Args{"endpoints": strconv.Itoa(src.Endpoints)})
-}
-
-func serialOf(p control.Push) string {
-	if p.Serial == "" {
-		return ""
-	}
-	return " (" + p.Serial + ")"
 }
 
 func (s statusTable) push(p control.Push) string {

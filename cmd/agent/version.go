@@ -26,11 +26,7 @@ func versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if wantsJSON(cmd) {
-				return printJSON(cmd.OutOrStdout(), thisVersion())
-			}
-			printVersion(cmd.OutOrStdout())
-			return nil
+			return respond(cmd, thisVersion(), printVersion)
 		},
 	})
 }
@@ -40,9 +36,10 @@ func thisVersion() versionInfo {
 	return versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, cgo, listedBy(runtime.GOOS, cgo)}
 }
 
-func printVersion(w io.Writer) {
+func printVersion(w io.Writer) error {
 	v := thisVersion()
-	fmt.Fprintf(w, "%s %s (%s, %s/%s, audio: %s)\n", programName(), v.Version, v.Go, v.OS, v.Arch, v.Audio)
+	_, err := fmt.Fprintf(w, "%s %s (%s, %s/%s, audio: %s)\n", programName(), v.Version, v.Go, v.OS, v.Arch, v.Audio)
+	return err
 }
 
 // listedBy says what lists the audio endpoints of a system: its own interface, and beside it miniaudio, which needs cgo.

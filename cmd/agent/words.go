@@ -26,6 +26,9 @@ func line(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, printable(fmt.Sprintf(format, args...)))
 }
 
+// newTable prints rows with cells that are separated by tabs.
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
 // row prints one line of a table, without control characters or column separators.
 func row(t *tabwriter.Writer, cells ...string) {
 	for i, c := range cells {

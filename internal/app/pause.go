@@ -118,9 +118,15 @@ func (a *App) keptPause() *engine.Pause {
 		if err != nil {
 			continue
 		}
-		kept, err := readPause(place)
+		var kept keptPause
+		text, err := place.Read()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err == nil {
+			if err = json.Unmarshal(text, &kept); err != nil {
+				err = fmt.Errorf("cannot read %s: %w", place, err)
+			}
 		}
 		if err != nil {
 			a.log.Warn("a pause is not kept up", "remedy", "remove "+place.String(), "reason", err)
@@ -139,14 +145,4 @@ func (a *App) keptPause() *engine.Pause {
 		}
 	}
 	return nil
-}
-
-func readPause(place keep.Text) (kept keptPause, err error) {
-	text, err := place.Read()
-	if err == nil {
-		if err = json.Unmarshal(text, &kept); err != nil {
-			err = fmt.Errorf("cannot read %s: %w", place, err)
-		}
-	}
-	return kept, err
 }

@@ -125,10 +125,8 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 
 // hardware returns the microphone whose mutes act on e: its master if the system names one, else e.
 func (d *examination) hardware(e control.Endpoint) control.Endpoint {
-	for _, other := range d.Devices.Endpoints {
-		if e.Virtual && other.Type == devices.AudioInput && other.ID == e.Master {
-			return other
-		}
+	if !e.Virtual {
+		return e
 	}
-	return e
+	return d.microphoneOr(e.Master, e)
 }

@@ -4,7 +4,9 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sidetone/internal/control"
@@ -101,6 +103,9 @@ type builder struct {
 	health health.Texts
 }
 
+// rightToLeft lists languages that are written from right to left. A vendor may add one.
+var rightToLeft = []string{"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
+
 // Build makes the page in the printer's language.
 func Build(in Input, say texts.Printer) Page {
 	say = say.Isolated()
@@ -109,8 +114,9 @@ func Build(in Input, say texts.Printer) Page {
 	if made.IsZero() {
 		made = in.Now
 	}
+	base, _, _ := strings.Cut(say.Lang(), "-")
 	p := Page{
-		Lang: say.Lang(), RightLeft: rightLeft(say.Lang()),
+		Lang: say.Lang(), RightLeft: slices.Contains(rightToLeft, base),
 		Title:   b.text("report.title", texts.Args{"vendor": clean(st.Vendor)}),
 		Private: b.text("report.private", nil), Label: b.labels(),
 		Facts: []string{b.text("report.generated", texts.Args{"time": made.Format(day + " " + clock + " -07:00")})},
@@ -125,7 +131,11 @@ func Build(in Input, say texts.Printer) Page {
 	}
 	p.Conditions = Section[Condition]{b.text("report.conditions", nil), b.text("report.conditions.none", nil), b.conditions()}
 	p.Devices = Section[Product]{b.text("report.devices", nil), b.text("report.devices.none", nil), b.products()}
-	p.Clients = Section[Client]{b.text("report.clients", nil), b.noClients(), b.clients()}
+	noClients := "report.clients.none"
+	if in.Recording != "" {
+		noClients = "report.clients.unknown"
+	}
+	p.Clients = Section[Client]{b.text("report.clients", nil), b.text(noClients, nil), b.clients()}
 	p.Timeline = b.timeline()
 	return p
 }
@@ -243,14 +253,6 @@ func (b *builder) origin(o devices.Origin) Origin {
 		out.Text = b.text("report.origin.stale", texts.Args{"origin": out.Text})
 	}
 	return out
-}
-
-// noClients says why there are no sessions.
-func (b *builder) noClients() string {
-	if b.Recording != "" {
-		return b.text("report.clients.unknown", nil)
-	}
-	return b.text("report.clients.none", nil)
 }
 
 func (b *builder) clients() (list []Client) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -431,18 +432,11 @@ func (b *builder) subject(l timeline.Lane) string {
 	case timeline.KindClient:
 		return args["client"]
 	case timeline.KindCondition:
-		return b.health.Message(conditionOf(l).Map(clean))
+		condition := cmp.Or(l.Condition, &health.Condition{}) // another version of the agent may have made none
+		return b.health.Message(condition.Map(clean))
 	case timeline.KindAgent:
 		return b.text("report.agent", nil)
 	default:
 		return args["product"]
 	}
-}
-
-// conditionOf returns the condition of a lane, which may lack it if another version of the agent has made it.
-func conditionOf(l timeline.Lane) health.Condition {
-	if l.Condition == nil {
-		return health.Condition{}
-	}
-	return *l.Condition
 }
