@@ -18,22 +18,19 @@ func (c *Client) Upgrade(ctx context.Context) error {
 }
 
 // HandoverConn is the one connection over which an agent takes over from another one. The caller closes it.
-type HandoverConn struct{ conn *PushConn }
+type HandoverConn struct{ *PushConn }
 
 // HandoverConn prepares a handover.
 func (c *Client) HandoverConn() HandoverConn { return HandoverConn{c.handoverClient().PushConn()} }
-
-// Close ends it.
-func (h HandoverConn) Close() error { return h.conn.Close() }
 
 // HandOver has the agent let go of everything. It takes it back if the connection ends before HandedOver is called.
 func (h HandoverConn) HandOver(ctx context.Context, r HandoverRequest) (answer Handover, err error) {
 	ctx, cancel := context.WithTimeout(ctx, MaxUpgrade)
 	defer cancel()
-	return answer, call(ctx, &h.conn.http, http.MethodPost, "/v1/handover", r, &answer)
+	return answer, call(ctx, &h.http, http.MethodPost, "/v1/handover", r, &answer)
 }
 
 // HandedOver tells the agent that this process has taken over everything. That ends the agent.
 func (h HandoverConn) HandedOver(ctx context.Context) error {
-	return call(ctx, &h.conn.http, http.MethodPost, "/v1/handover/done", nil, nil)
+	return call(ctx, &h.http, http.MethodPost, "/v1/handover/done", nil, nil)
 }

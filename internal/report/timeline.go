@@ -300,52 +300,32 @@ func (c chart) marks(l timeline.Lane) (list []Segment) {
 	return list
 }
 
+// absences are the words for a lane that has no value.
+var absences = map[timeline.Kind]string{
+	timeline.KindProduct: timeline.Absent, timeline.KindFlag: timeline.Absent, timeline.KindListed: "unlisted",
+	timeline.KindAcknowledged: "unlisted", timeline.KindClient: timeline.Gone, timeline.KindCondition: timeline.Ended,
+}
+
 // value returns a value of a lane in words.
 func (b *builder) value(l timeline.Lane, value string) Value {
-	switch l.Kind {
-	case timeline.KindFlag, timeline.KindAcknowledged:
-		return b.flagOrAbsent(l, value)
-	case timeline.KindClient:
-		if value == timeline.Gone || value == "" {
-			return Value{lookNone, b.word("event", timeline.Gone)}
-		}
-		return Value{lookOfClient(value), b.word("client", value)}
-	case timeline.KindCondition:
-		if value == timeline.Ended || value == "" {
-			return Value{lookNone, b.word("event", timeline.Ended)}
-		}
-		return Value{LookTrouble, b.word("severity", value)}
-	case timeline.KindAgent:
-		return Value{LookMark, b.word("event", value)}
-	case timeline.KindListed:
-		return b.listed(value)
-	}
-	if value == timeline.Present {
-		return Value{LookThere, b.word("event", value)}
-	}
-	return Value{lookNone, b.word("event", timeline.Absent)}
-}
-
-func (b *builder) flagOrAbsent(l timeline.Lane, value string) Value {
+	there := value != "" && value != absences[l.Kind] && value != timeline.Absent
 	switch {
-	case value != timeline.Absent && value != "":
+	case l.Kind == timeline.KindAgent:
+		return Value{LookMark, b.word("event", value)}
+	case there && (l.Kind == timeline.KindFlag || l.Kind == timeline.KindAcknowledged):
 		return b.flagValue(l.Flag, value)
-	case l.Kind == timeline.KindAcknowledged:
-		return Value{lookNone, b.word("event", "unlisted")}
-	default:
-		return Value{lookNone, b.word("event", timeline.Absent)}
-	}
-}
-
-// listed says whether a client has a product in its list.
-func (b *builder) listed(value string) Value {
-	switch value {
-	case timeline.Present:
-		return Value{LookThere, b.word("event", "listed")}
-	case timeline.Unknown:
+	case there && l.Kind == timeline.KindClient:
+		return Value{lookOfClient(value), b.word("client", value)}
+	case there && l.Kind == timeline.KindCondition:
+		return Value{LookTrouble, b.word("severity", value)}
+	case l.Kind == timeline.KindListed && value == timeline.Unknown:
 		return Value{LookUnknown, b.word("value", value)}
+	case l.Kind == timeline.KindListed && value == timeline.Present:
+		return Value{LookThere, b.word("event", "listed")}
+	case value == timeline.Present:
+		return Value{LookThere, b.word("event", value)}
 	default:
-		return Value{lookNone, b.word("event", "unlisted")}
+		return Value{lookNone, b.word("event", cmp.Or(absences[l.Kind], timeline.Absent))}
 	}
 }
 
