@@ -13,8 +13,8 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// badFlag marks a flag error as bad input, and suggests the most similar flag.
-func badFlag(cmd *cobra.Command, err error) error {
+// flagError marks a flag error as bad input, and suggests the most similar flag.
+func flagError(cmd *cobra.Command, err error) error {
 	near := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var flags []string
@@ -26,8 +26,8 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return badInput(fmt.Errorf("%w%s (see '%s --help')", err, near, cmd.CommandPath()))
 }
 
-// knownVerb refuses an unknown verb, and suggests the most similar one.
-func knownVerb(cmd *cobra.Command, args []string) error {
+// checkVerb refuses an unknown verb, and suggests the most similar one.
+func checkVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -38,13 +38,13 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-// knownTopic refuses help on an unknown verb.
-func knownTopic(help *cobra.Command, args []string) error {
+// checkHelpTopic refuses help on an unknown verb.
+func checkHelpTopic(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {
 		return badInput(err)
 	}
-	return argsAsInput(knownVerb)(cmd, rest)
+	return argsAsInput(checkVerb)(cmd, rest)
 }
 
 // argsAsUsed checks arguments by the verb's Use line: "VERB A B" takes two, "VERB A..." at least one, "VERB [A]" at most one, and "VERB"

@@ -75,7 +75,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	for _, named := range traces {
 		t, err := playTrace(cmd, filepath.Join(filepath.Dir(file), filepath.FromSlash(named.file)), set)
 		if unread, ok := errors.AsType[*fs.PathError](err); ok {
-			err = unreadTrace(file, named.path, unread)
+			err = traceReadError(file, named.path, unread)
 		}
 		if err != nil {
 			code = refuse(err)
@@ -116,8 +116,8 @@ func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	return all
 }
 
-// unreadTrace describes, with its place in the catalogue, a trace that cannot be read.
-func unreadTrace(file, path string, err *fs.PathError) error {
+// traceReadError describes, with its place in the catalogue, a trace that cannot be read.
+func traceReadError(file, path string, err *fs.PathError) error {
 	text, unread := strictyaml.ReadFile(file)
 	if unread != nil {
 		return unread

@@ -22,8 +22,8 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// needsVerb refuses a group, such as "config", without one of its verbs.
-func needsVerb(cmd *cobra.Command, _ []string) error {
+// requireVerb refuses a group, such as "config", without one of its verbs.
+func requireVerb(cmd *cobra.Command, _ []string) error {
 	return badInput(errors.New("say what to do (see '" + cmd.CommandPath() + " --help')"))
 }
 
@@ -42,7 +42,7 @@ func configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sayIgnored(cmd, set.Ignored)
+			warnIgnored(cmd, set.Ignored)
 			return respond(cmd, checkedConfig{OK: true, Catalogue: set.Config.Catalogue}, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
 				return err
@@ -51,8 +51,8 @@ func configCheckCommand() *cobra.Command {
 	}))
 }
 
-// sayIgnored warns that the administrator's settings are ignored, why, and what to do.
-func sayIgnored(cmd *cobra.Command, ignored *health.Condition) {
+// warnIgnored warns that the administrator's settings are ignored, why, and what to do.
+func warnIgnored(cmd *cobra.Command, ignored *health.Condition) {
 	if ignored != nil {
 		line(cmd.ErrOrStderr(), "%s %s", health.English.Message(*ignored), health.English.Remedy(*ignored))
 	}
@@ -76,7 +76,7 @@ func configShowCommand() *cobra.Command {
 			if err := app.Input(problems, nil); err != nil {
 				return err
 			}
-			sayIgnored(cmd, app.Ignored(from))
+			warnIgnored(cmd, app.Ignored(from))
 			return respond(cmd, list, func(w io.Writer) error {
 				t := newTable(w)
 				for _, s := range list {

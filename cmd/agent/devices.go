@@ -46,7 +46,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 			if err != nil {
 				return err
 			}
-			sources, found, err := app.Look(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log, set.Config.Log.Level.Slog()))
+			sources, found, err := app.ReadDevices(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log, set.Config.Log.Level.Slog()))
 			if err != nil {
 				return err
 			}

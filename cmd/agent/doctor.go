@@ -130,8 +130,8 @@ func registered(ctx context.Context, c *config.Config) *doctor.Service {
 // asks is how often the agent is asked until its two answers have the same generation.
 const asks = 3
 
-// askBoth returns the agent's status and devices, of the same generation if possible.
-func askBoth(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
+// askStatusAndDevices returns the agent's status and devices, of the same generation if possible.
+func askStatusAndDevices(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
 	for i := 0; i == 0 || i < asks && st.Generation != list.Generation; i++ {
 		if st, err = c.Status(ctx); err != nil {
 			return st, list, err
@@ -145,7 +145,7 @@ func askBoth(ctx context.Context, c *control.Client) (st control.Status, list co
 
 // askFacts gets all facts from the agent, or none.
 func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
-	st, list, err := askBoth(ctx, c)
+	st, list, err := askStatusAndDevices(ctx, c)
 	if err == nil {
 		g.Status, g.Sources, g.Devices, g.HID, g.CataloguePath = &st, st.Sources, list, st.HID, st.Catalogue
 	}
@@ -179,10 +179,10 @@ func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
 func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	set := &app.Settings{Config: c, Catalogue: g.Catalogue}
 	if c.Sources.HID {
-		g.HID = app.LookAtHID(ctx, set, host)
+		g.HID = app.ReadHID(ctx, set, host)
 	}
 	var err error
-	if g.Sources, g.Devices, err = app.Look(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
+	if g.Sources, g.Devices, err = app.ReadDevices(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
 		reason := health.Wrap(err, health.SourcesNotOpened, health.Problem, nil)
 		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error(), Reason: &reason.Condition}}
 	}

@@ -30,9 +30,9 @@ type wordsKey struct{}
 // wordsFor returns words in the requested language, or English.
 func wordsFor(cmd *cobra.Command) health.Texts { return cmd.Context().Value(wordsKey{}).(health.Texts) }
 
-// speakAsBrand replaces English, which the agent and all verbs speak unless told otherwise, by the brand's. A mistake in the brand file is
+// useBrandEnglish replaces English, which the agent and all verbs speak unless told otherwise, by the brand's. A mistake in the brand file is
 // reported by whatever needs its content.
-func speakAsBrand() {
+func useBrandEnglish() {
 	if say, err := app.Printer(texts.English, host); err == nil {
 		health.English = health.Texts{Printer: say}
 	}

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// learnStill is how long the user must not touch the headset: long enough to see a battery report or the
+	// learnHandsOff is how long the user must not touch the headset: long enough to see a battery report or the
 	// jitter of a dial.
-	learnStill = 3 * time.Second
-	// learnPatience is how long one step may take.
-	learnPatience = 10 * time.Minute
+	learnHandsOff = 3 * time.Second
+	// learnTimeout is how long one step may take.
+	learnTimeout = 10 * time.Minute
 )
 
 func learnCommand() *cobra.Command {
 	var from, save string
-	l := learner{still: learnStill, patience: learnPatience}
+	l := learner{handsOff: learnHandsOff, timeout: learnTimeout}
 	cmd := &cobra.Command{
 		Use:   "learn [VID:PID | NODE]",
 		Short: "Find a headset's mute report and propose the catalogue rule for it",
@@ -76,7 +76,7 @@ it is not clear which device is meant.`,
 			if err := hidAllowed(cmd); err != nil {
 				return err
 			}
-			l.open, l.in, l.talk = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
+			l.open, l.in, l.messages = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
 			return l.run(cmd.Context(), cmd.OutOrStdout(), append(args, "")[0], save)
 		},
 	}
@@ -109,7 +109,7 @@ func hidAllowed(cmd *cobra.Command) error {
 }
 
 func readSession(ctx context.Context, path string) (learn.Session, error) {
-	file, err := openAbortable(ctx, path)
+	file, err := openInterruptible(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
@@ -141,9 +141,9 @@ func analyse(w io.Writer, s learn.Session) error {
 type learner struct {
 	open     func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error)
 	in       io.Reader
-	talk     io.Writer
-	still    time.Duration
-	patience time.Duration
+	messages io.Writer
+	handsOff time.Duration
+	timeout  time.Duration
 	rounds   int
 }
 
@@ -172,7 +172,7 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		if !s.Suffices() {
 			return errors.Join(fmt.Errorf("nothing learnt: %w", ended), unsaved)
 		}
-		fmt.Fprintf(l.talk, "ended: %v\n", ended)
+		fmt.Fprintf(l.messages, "ended: %v\n", ended)
 	}
 	result := analyse(out, s)
 	if unsaved != nil {
@@ -198,6 +198,6 @@ func (l *learner) keep(file *os.File, s learn.Session) error {
 	if failed == nil {
 		return fmt.Errorf("--save: %w; the recording is in %s instead", err, other.Name())
 	}
-	_ = s.Write(l.talk)
+	_ = s.Write(l.messages)
 	return fmt.Errorf("--save: %w; the recording is above, line by line", err)
 }

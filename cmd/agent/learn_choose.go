@@ -60,7 +60,7 @@ func (l *learner) choose(ctx context.Context, name string) (headsetID, error) {
 	if len(found) == 1 {
 		return headsetOf(found[0][0]), nil
 	}
-	printHID(l.talk, all)
+	printHID(l.messages, all)
 	switch {
 	case len(all) == 0:
 		return headsetID{}, errors.New("there is no HID device: plug in the headset or its dongle")

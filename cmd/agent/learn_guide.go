@@ -136,9 +136,9 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 		switch {
 		case len(names) > 0:
 			if denied != "" {
-				fmt.Fprintf(l.talk, "note: reports will be missing: %s\n", denied)
+				fmt.Fprintf(l.messages, "note: reports will be missing: %s\n", denied)
 			}
-			fmt.Fprintf(l.talk, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
+			fmt.Fprintf(l.messages, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
 			return nil
 		case denied != "":
 			return errors.New(denied)
@@ -167,30 +167,30 @@ func (l *learner) guide(ctx context.Context, r *capture) error {
 	step := 0
 	say := func(format string, args ...any) {
 		step++
-		fmt.Fprintf(l.talk, "%d. "+format, append([]any{step}, args...)...)
+		fmt.Fprintf(l.messages, "%d. "+format, append([]any{step}, args...)...)
 	}
 	ask := func(m learn.Mark, what string) error {
 		say("%s, then press Enter. ", what)
 		if err := l.enter(ctx, lines); err != nil {
-			fmt.Fprintln(l.talk)
+			fmt.Fprintln(l.messages)
 			return err
 		}
-		fmt.Fprintf(l.talk, "   %s\n", count(r.mark(m), "report"))
+		fmt.Fprintf(l.messages, "   %s\n", count(r.mark(m), "report"))
 		return nil
 	}
 	if err := ask(learn.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
 		return err
 	}
-	say("Keep your hands off the headset for %v ... ", l.still)
+	say("Keep your hands off the headset for %v ... ", l.handsOff)
 	select {
-	case <-time.After(l.still):
+	case <-time.After(l.handsOff):
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(l.talk)
+	fmt.Fprintln(l.messages)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	fmt.Fprintf(l.talk, "   %s\n", count(r.mark(learn.MarkHandsOff), "report"))
+	fmt.Fprintf(l.messages, "   %s\n", count(r.mark(learn.MarkHandsOff), "report"))
 	if err := ask(learn.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (l *learner) lines(ctx context.Context) <-chan struct{} {
 
 // enter waits for Enter.
 func (l *learner) enter(ctx context.Context, lines <-chan struct{}) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, fmt.Errorf("nobody pressed Enter for %v", l.patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("nobody pressed Enter for %v", l.timeout))
 	defer cancel()
 	select {
 	case _, more := <-lines:

@@ -41,8 +41,8 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
 }
 
-// keepFailure logs to the file why an agent that was started at log-in on Windows ends: nobody sees its standard error.
-func keepFailure(args []string, err error) {
+// logFailure logs to the file why an agent that was started at log-in on Windows ends: nobody sees its standard error.
+func logFailure(args []string, err error) {
 	if len(args) == 0 || args[0] != "run" || host.Getenv(supervise.StopEventVariable) == "" {
 		return
 	}

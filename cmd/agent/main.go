@@ -29,8 +29,8 @@ func main() {
 func serveProcess(ctx context.Context) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	keepBrokenPipes()
-	speakAsBrand()
+	handleBrokenPipes()
+	useBrandEnglish()
 	os.Exit(execute(ctx, os.Args[1:]))
 }
 
@@ -44,7 +44,7 @@ func execute(ctx context.Context, args []string) int {
 	code, said := exitCodeOf(err, args)
 	if !said {
 		printError(root.ErrOrStderr(), err)
-		keepFailure(args, err)
+		logFailure(args, err)
 	}
 	return code
 }
@@ -84,7 +84,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	}
 	root.Flags().BoolVar(&asVersion, "version", false, "print the version, as the verb does")
 	root.SetOut(out)
-	root.SetFlagErrorFunc(badFlag)
+	root.SetFlagErrorFunc(flagError)
 	langFlag(root)
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
@@ -98,14 +98,14 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = brand.Commands(f.Usage, name) })
 		switch {
 		case c.Name() == "help":
-			c.Args = knownTopic
+			c.Args = checkHelpTopic
 		case c.HasSubCommands():
-			c.Args = argsAsInput(knownVerb)
+			c.Args = argsAsInput(checkVerb)
 		default:
 			c.Args = argsAsInput(argsAsUsed)
 		}
 		if c != root && c.HasSubCommands() {
-			c.RunE = needsVerb
+			c.RunE = requireVerb
 		}
 	}
 	return root

@@ -134,12 +134,12 @@ func (f *recordFile) close() error {
 }
 
 // summary describes what was recorded.
-func (f *recordFile) summary(talk io.Writer) error {
+func (f *recordFile) summary(messages io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
 	}
-	fmt.Fprintf(talk, "recorded %s and %s in %v to %s\n",
-		count(f.inputs, "input"), count(f.lists, "list"), short(time.Duration(f.length)), f.path)
+	fmt.Fprintf(messages, "recorded %s and %s in %v to %s\n",
+		count(f.inputs, "input"), count(f.lists, "list"), rounded(time.Duration(f.length)), f.path)
 	switch {
 	case f.end == nil:
 		return errors.New("record: the recording was cut off: the connection to the agent has broken")
@@ -149,8 +149,8 @@ func (f *recordFile) summary(talk io.Writer) error {
 	return nil
 }
 
-// short rounds a duration for display.
-func short(d time.Duration) time.Duration {
+// rounded rounds a duration for display.
+func rounded(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond)
 	}

@@ -41,7 +41,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			if err != nil {
 				return err
 			}
-			file, err := openAbortable(cmd.Context(), args[0])
+			file, err := openInterruptible(cmd.Context(), args[0])
 			if err != nil {
 				return badInput(err)
 			}
@@ -84,7 +84,7 @@ func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 
 // replay plays a file to its end, and calls seen after each record with what has come of it so far. Errors name the line.
 func replay(
-	talk io.Writer, name string, file io.Reader, p *engine.Player,
+	messages io.Writer, name string, file io.Reader, p *engine.Player,
 	seen func(line int, r engine.Record, so engine.Replayed),
 ) (engine.Replayed, error) {
 	torn, err := readRecords(name, file, func(line int, r engine.Record) error {
@@ -106,10 +106,10 @@ func replay(
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	if torn > 0 {
-		fmt.Fprintf(talk, "%s: %s:%d: the last line is not whole: left out\n", programName(), name, torn)
+		fmt.Fprintf(messages, "%s: %s:%d: the last line is not whole: left out\n", programName(), name, torn)
 	}
 	if r.Cut != "" {
-		fmt.Fprintf(talk, "%s: %s ends before its time: %s; what is there was replayed\n", programName(), name, printable(r.Cut))
+		fmt.Fprintf(messages, "%s: %s ends before its time: %s; what is there was replayed\n", programName(), name, printable(r.Cut))
 	}
 	return r, nil
 }
@@ -198,7 +198,7 @@ func (v verdict) printText(w io.Writer) {
 		says = count(n, "difference") + " to the recording"
 	}
 	fmt.Fprintf(w, "replayed %s of %v in %.3g s (%d x real time): %s, %s\n",
-		count(v.Inputs, "input"), short(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
+		count(v.Inputs, "input"), rounded(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
 	printDifferences(w, v.Differences)
 }
 

@@ -96,7 +96,7 @@ func reportRecording(cmd *cobra.Command, path, catalogue string) (about report.I
 	if err != nil {
 		return about, err
 	}
-	file, err := openAbortable(cmd.Context(), path)
+	file, err := openInterruptible(cmd.Context(), path)
 	if err != nil {
 		return about, badInput(err)
 	}

@@ -54,7 +54,7 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	// These come first and are never undone: a SIGHUP that comes while the agent starts or ends would kill it, and whoever takes the names
 	// of the installer's events first owns them.
 	hup := reloadRequests()
-	requests, deaf := installation.Listen()
+	requests, listenErr := installation.Listen()
 	set, err := loadSettings(cmd)
 	if err != nil {
 		return err
@@ -93,10 +93,10 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("the program that started the agent cannot ask it everything", "reason", err)
 	}
-	if deaf != nil {
-		log.Warn("an installer cannot have the agent end in order", "reason", deaf)
+	if listenErr != nil {
+		log.Warn("an installer cannot have the agent end in order", "reason", listenErr)
 	} else {
-		go obeyInstaller(requests, agent, log)
+		go serveInstaller(requests, agent, log)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -109,9 +109,9 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	return exitOf(agent.Ending(), err, supervised)
 }
 
-// obeyInstaller does what the package of this program asks, until the process ends. Requests run at the same time: an upgrade may take
+// serveInstaller does what the package of this program asks, until the process ends. Requests run at the same time: an upgrade may take
 // minutes, during which the package may be removed.
-func obeyInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
+func serveInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
 	for r := range requests {
 		log.Info("the installer asks", "request", r)
 		go func() {

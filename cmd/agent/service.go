@@ -85,7 +85,7 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 			if err != nil {
 				return err
 			}
-			return carryOut(cmd, dry, [2]string{says, "already installed"}, i.Install)
+			return executePlan(cmd, dry, [2]string{says, "already installed"}, i.Install)
 		},
 	})
 	installFlags(cmd, &dry, &forAll)
@@ -110,7 +110,7 @@ func serviceUninstallCommand() *cobra.Command {
 			if forAll {
 				says[1] = "not installed for all users"
 			}
-			return carryOut(cmd, dry, says, i.Uninstall)
+			return executePlan(cmd, dry, says, i.Uninstall)
 		},
 	}
 	installFlags(cmd, &dry, &forAll)
@@ -300,15 +300,15 @@ func serviceVerb(
 			if err != nil {
 				return err
 			}
-			return carryOut(cmd, dry, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
+			return executePlan(cmd, dry, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
 		},
 	}
 	printFlag(cmd, &dry)
 	return cmd
 }
 
-// carryOut executes a plan, or only prints it.
-func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
+// executePlan executes a plan, or only prints it.
+func executePlan(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
 	p, err := plan(cmd.Context())
 	if err != nil {
 		return err

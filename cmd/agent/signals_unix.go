@@ -18,13 +18,13 @@ func reloadRequests() <-chan os.Signal {
 	return hup
 }
 
-// keepBrokenPipes makes writes to a closed standard output fail instead of killing the program before it can clean up. SIGPIPE goes to a
+// handleBrokenPipes makes writes to a closed standard output fail instead of killing the program before it can clean up. SIGPIPE goes to a
 // channel that nobody reads, because child processes would inherit it if it were ignored.
-func keepBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+func handleBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// whenUnread calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next change would notice only at its
+// onReaderGone calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next change would notice only at its
 // next write. The goroutine that waits ends with the process.
-func whenUnread(f *os.File, leave func()) {
+func onReaderGone(f *os.File, leave func()) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return

@@ -35,7 +35,7 @@ Exit code 1 if no agent runs.`,
 			}
 			return printJSON(cmd.OutOrStdout(), st)
 		}
-		st, list, err := askBoth(cmd.Context(), c)
+		st, list, err := askStatusAndDevices(cmd.Context(), c)
 		if err != nil {
 			return err
 		}

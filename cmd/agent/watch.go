@@ -26,7 +26,7 @@ Exit code 1 if no agent runs, or when it stops.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		whenUnread(os.Stdout, cancel)
+		onReaderGone(os.Stdout, cancel)
 		w := words{Texts: wordsFor(cmd)}
 		var before control.Status
 		var last string

@@ -90,7 +90,7 @@ type App struct {
 	stopOnce func()
 	farewell chan struct{} // closed when clients have been told of the end
 	begun    chan struct{} // closed when this agent reports
-	next     *succession
+	handover *handover
 }
 
 // New opens everything that the settings name; Run closes it. It fails, and leaves nothing open, if the settings cannot be met, or if
@@ -98,7 +98,7 @@ type App struct {
 func New(o Options) (*App, error) {
 	a := &App{
 		opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}),
-		farewell: make(chan struct{}), begun: make(chan struct{}), next: newSuccession(),
+		farewell: make(chan struct{}), begun: make(chan struct{}), handover: newHandover(),
 	}
 	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
@@ -127,7 +127,7 @@ func (a *App) open() error {
 	}
 	take := a.takeLocks
 	if a.opts.AwaitLocks && !a.opts.Replace {
-		take = func() error { return a.awaitLocks(context.Background(), leaveTime+takeTimeout) }
+		take = func() error { return a.awaitLocks(context.Background(), shutdownTimeout+takeTimeout) }
 	}
 	switch err = take(); {
 	case err == nil:
@@ -135,7 +135,7 @@ func (a *App) open() error {
 			a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
 		}
 	case a.opts.Replace && errors.As(err, new(*ipc.ErrRunning)):
-		a.next.state = preparing
+		a.handover.state = preparing
 	default:
 		return err
 	}
@@ -194,20 +194,20 @@ func (a *App) Run(ctx context.Context) error {
 	// The sources and the Engine end before the reporter tells clients of the end, so that they publish nothing after that.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
-	if a.next.state == preparing {
+	if a.handover.state == preparing {
 		if on, err := a.takeOver(ctx); err != nil {
 			if ctx.Err() != nil {
 				on = onStop
 			}
-			if a.next.apply(on) == thenNothingSaid {
+			if a.handover.apply(on) == thenNothingSaid {
 				err = nil
 			}
-			a.limitEnd(err)
+			a.exitIfHanging(err)
 			close(a.farewell) // it is the other agent that tells clients
 			return err
 		}
 	}
-	a.next.apply(onTaken)
+	a.handover.apply(onTaken)
 	set := a.current()
 	program := ProgramName(a.opts.Host)
 	a.log.Info(program+" runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
@@ -245,9 +245,9 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 		}
 	}
 	serve()
-	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
+	defer time.AfterFunc(startupTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
-	a.limitEnd(err)
+	a.exitIfHanging(err)
 	stopInputs()
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
@@ -258,13 +258,13 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	return err
 }
 
-// limitEnd ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process may
+// exitIfHanging ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process may
 // hang.
-func (a *App) limitEnd(err error) {
+func (a *App) exitIfHanging(err error) {
 	if a.opts.Overdue == nil {
 		return
 	}
-	after := leaveTime
+	after := shutdownTimeout
 	said := []any{"after", after}
 	if err != nil {
 		said = append(said, "reason", err) // of the end: nobody else will log it
@@ -282,11 +282,11 @@ func (a *App) Ping(ctx context.Context) {
 	}
 }
 
-// leaveTime is how long the rest may take after clients were told of the end. The longest wait is for a HID device: 12 s.
-var leaveTime = 15 * time.Second
+// shutdownTimeout is how long the rest may take after clients were told of the end. The longest wait is for a HID device: 12 s.
+var shutdownTimeout = 15 * time.Second
 
-// startTime is when everything has been read once. The memory that this took is not needed again, and goes back to the system.
-const startTime = 5 * time.Second
+// startupTime is when everything has been read once. The memory that this took is not needed again, and goes back to the system.
+const startupTime = 5 * time.Second
 
 // runInputs runs the Engine and follows the sources until stop is called.
 func (a *App) runInputs(ctx context.Context) (stop func()) {

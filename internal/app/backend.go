@@ -82,7 +82,7 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if a.safe {
 		conditions = append(conditions, safeMode)
 	}
-	if a.next.blocked.Load() {
+	if a.handover.blocked.Load() {
 		conditions = append(conditions, updateBlocked)
 	}
 	in, _ := a.engine.Inputs()

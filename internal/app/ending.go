@@ -28,7 +28,7 @@ func endingOf(s handoverState, own, sessionEnds bool) Ending {
 
 // Ending returns how this agent would end now.
 func (a *App) Ending() Ending {
-	a.next.mu.Lock()
-	defer a.next.mu.Unlock()
-	return endingOf(a.next.state, a.next.own, a.next.sessionEnds.Load())
+	a.handover.mu.Lock()
+	defer a.handover.mu.Unlock()
+	return endingOf(a.handover.state, a.handover.own, a.handover.sessionEnds.Load())
 }

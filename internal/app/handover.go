@@ -35,8 +35,8 @@ const (
 	heldFor = 5 * time.Second
 )
 
-// succession is the state of a handover from or to this agent.
-type succession struct {
+// handover is the state of a handover from or to this agent.
+type handover struct {
 	requests  chan takeoverRequest // to Run, from HandOver
 	failed    signal.Signal        // the connection of the agent that asked has ended
 	confirmed chan struct{}        // closed when that agent has everything
@@ -63,12 +63,12 @@ type handoverAnswer struct {
 	err error
 }
 
-func newSuccession() *succession {
-	return &succession{requests: make(chan takeoverRequest), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
+func newHandover() *handover {
+	return &handover{requests: make(chan takeoverRequest), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
 }
 
 // apply changes the state after an outcome, and returns what else follows.
-func (s *succession) apply(on outcome) consequence {
+func (s *handover) apply(on outcome) consequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := transitions.After(s.state, on)
@@ -91,20 +91,20 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 		return control.Handover{}, conflict("the one that wants to go on reads what is handed over in form %d, and this one has form %d: "+
 			"stop this one first", form, control.HandoverForm)
 	}
-	if a.next.apply(onAsked) == thenRefuse {
+	if a.handover.apply(onAsked) == thenRefuse {
 		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
 	}
 	a.log.Info("another agent is ready to go on", "version", r.Version, "process", r.PID)
 	if err := a.awaitRoom(ctx); err != nil {
-		a.next.apply(onNoClients)
+		a.handover.apply(onNoClients)
 		a.log.Warn("the other agent does not go on", "reason", err)
 		return control.Handover{}, err
 	}
 	from := takeoverRequest{holder, r.PID, make(chan handoverAnswer, 1)}
 	select {
-	case a.next.requests <- from:
+	case a.handover.requests <- from:
 	case <-ctx.Done():
-		a.next.apply(onFailed)
+		a.handover.apply(onFailed)
 		return control.Handover{}, ctx.Err()
 	case <-a.farewell:
 		return control.Handover{}, &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends: start the other one again"}
@@ -125,7 +125,7 @@ func (a *App) serveHandover(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		a.next.blocked.Store(false)
+		a.handover.blocked.Store(false)
 		return control.NewServer(a, a.log).Serve(ctx, l)
 	})
 }
@@ -138,7 +138,7 @@ func (a *App) tryHandover(ctx context.Context, serve func() error) {
 		if err == nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
-		if wait >= reclaimTimeout && !a.next.blocked.Swap(true) {
+		if wait >= reclaimTimeout && !a.handover.blocked.Swap(true) {
 			a.log.Warn(health.English.Phrase(updateBlocked), "reason", err)
 		}
 		select {
@@ -179,23 +179,23 @@ func (a *App) awaitRoom(ctx context.Context) error {
 
 // HandedOver ends this agent: the one that asked over that connection has everything.
 func (a *App) HandedOver(holder string) error {
-	a.next.mu.Lock()
-	from, child := a.next.from, a.next.child
-	a.next.own = child != nil && child.Pid == from.pid
-	a.next.mu.Unlock()
-	if from.holder != holder || a.next.apply(onConfirmed) == thenRefuse {
+	a.handover.mu.Lock()
+	from, child := a.handover.from, a.handover.child
+	a.handover.own = child != nil && child.Pid == from.pid
+	a.handover.mu.Unlock()
+	if from.holder != holder || a.handover.apply(onConfirmed) == thenRefuse {
 		return conflict("nothing is handed over, or it has been taken back: this agent goes on, or ends by itself")
 	}
 	if child != nil && a.opts.Succeeded != nil { // also if the child is not the agent but has started it
 		a.opts.Succeeded(from.pid)
 	}
-	close(a.next.confirmed)
+	close(a.handover.confirmed)
 	return nil
 }
 
 // HasLetGo reports whether another agent has taken over, or is about to: what this one would answer is no longer true.
 func (a *App) HasLetGo() bool {
-	switch a.next.now() {
+	switch a.handover.now() {
 	case released, reclaiming, withdrawing, replaced:
 		return true
 	case asked:
@@ -206,7 +206,7 @@ func (a *App) HasLetGo() bool {
 }
 
 // now returns the state.
-func (s *succession) now() handoverState {
+func (s *handover) now() handoverState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
@@ -215,10 +215,10 @@ func (s *succession) now() handoverState {
 // Release ends the pushes of holder that have no lease, and a handover to it that is not complete.
 func (a *App) Release(holder string) {
 	a.engine.Release(holder)
-	a.next.mu.Lock()
-	defer a.next.mu.Unlock()
-	if a.next.from.holder == holder {
-		a.next.failed.Notify()
+	a.handover.mu.Lock()
+	defer a.handover.mu.Unlock()
+	if a.handover.from.holder == holder {
+		a.handover.failed.Notify()
 	}
 }
 
@@ -234,17 +234,17 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 		select {
 		case <-done:
 			end(nil)
-			a.next.apply(onStop)
+			a.handover.apply(onStop)
 			return nil
-		case from := <-a.next.requests:
+		case from := <-a.handover.requests:
 			end(rpcclient.ErrHandover)
 			<-done
 			if !errors.Is(context.Cause(session), rpcclient.ErrHandover) { // ctx had ended
-				a.next.apply(onStop)
+				a.handover.apply(onStop)
 				from.answer <- handoverAnswer{err: &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends"}}
 				return nil
 			}
-			a.letGo(from)
+			a.handOverTo(from)
 			if back, err := a.awaitSuccessor(ctx); !back {
 				return err
 			}
@@ -253,13 +253,13 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 	}
 }
 
-// letGo gives up everything that only one agent can have, and answers with what only this one knows.
-func (a *App) letGo(from takeoverRequest) {
-	a.next.failed.Clear()
-	a.next.mu.Lock()
-	a.next.from = from
-	a.next.mu.Unlock()
-	a.next.apply(onClients)
+// handOverTo gives up everything that only one agent can have, and answers with what only this one knows.
+func (a *App) handOverTo(from takeoverRequest) {
+	a.handover.failed.Clear()
+	a.handover.mu.Lock()
+	a.handover.from = from
+	a.handover.mu.Unlock()
+	a.handover.apply(onClients)
 	inputs := slices.DeleteFunc(a.engine.Handover(heldFor), isOfStateFile)
 	answer := handoverAnswer{Handover: control.Handover{Form: control.HandoverForm, UptimeMS: power.Uptime().Milliseconds()}}
 	if a.levelSet.Load() {
@@ -279,26 +279,26 @@ func (a *App) letGo(from takeoverRequest) {
 func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
 	then, warning := nothing, "the other agent has failed: this one goes on"
 	select {
-	case <-a.next.confirmed:
+	case <-a.handover.confirmed:
 		return false, nil
 	case <-ctx.Done():
-		then, warning = a.next.apply(onStop), "this agent is to end before the other one has everything: it tells clients itself"
-	case <-a.next.failed:
-		then = a.next.apply(onFailed)
+		then, warning = a.handover.apply(onStop), "this agent is to end before the other one has everything: it tells clients itself"
+	case <-a.handover.failed:
+		then = a.handover.apply(onFailed)
 	case <-time.After(confirmTimeout):
-		then = a.next.apply(onFailed)
+		then = a.handover.apply(onFailed)
 	}
 	if then != thenReclaim {
-		<-a.next.confirmed // it has just said that it has everything
+		<-a.handover.confirmed // it has just said that it has everything
 		return false, nil
 	}
 	a.log.Warn(warning)
-	a.next.endChild()
+	a.handover.endChild()
 	return a.reclaim(ctx)
 }
 
 // endChild kills the process that Upgrade has started, if that was to take over: it may hang, and have the locks.
-func (s *succession) endChild() {
+func (s *handover) endChild() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.child != nil && s.child.Pid == s.from.pid {
@@ -318,7 +318,7 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 	defer tick.Stop()
 	for {
 		if err = a.tryLocks(); err == nil {
-			if a.next.apply(onReclaimed) == nothing { // the other one has just said that it has everything
+			if a.handover.apply(onReclaimed) == nothing { // the other one has just said that it has everything
 				return false, nil
 			}
 			a.guardCrashes()
@@ -327,13 +327,13 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 		}
 		select {
 		case <-tick.C:
-		case <-a.next.confirmed:
+		case <-a.handover.confirmed:
 			return false, nil
 		case <-stop:
-			a.next.apply(onStop)
+			a.handover.apply(onStop)
 			never, stop = time.After(withdrawTimeout), nil
 		case <-never:
-			if a.next.apply(onNeverAgain) != thenFail {
+			if a.handover.apply(onNeverAgain) != thenFail {
 				a.log.Warn("clients keep the last list, as another agent is about to go on", "reason", err)
 				return false, nil
 			}

@@ -42,19 +42,19 @@ func NewHistory(p *engine.Player) *History {
 
 // published may be called before the first record has been played completely.
 func (h *History) published(s devices.Snapshot) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	if h.lists = append(h.lists, s); len(h.lists) > maxInFlight {
 		h.lists = h.lists[1:]
 	}
 }
 
 func (h *History) known(s devices.Snapshot) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	h.ring.Snapshot(s)
 }
 
-// goOn advances the time, which never runs backwards.
-func (h *History) goOn(now time.Time) {
+// advance advances the time, which never runs backwards.
+func (h *History) advance(now time.Time) {
 	if now.After(h.now) {
 		h.now = now
 	}
@@ -68,14 +68,14 @@ func (h *History) goOn(now time.Time) {
 
 // Played takes the record that has just been played.
 func (h *History) Played(r engine.Record) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	switch {
 	case r.Header != nil:
 		h.program = r.Header.Program
 	case r.Resumed != nil:
 		h.ring.Resumed()
 	case r.Client != nil:
-		h.goOn(h.started.Add(time.Duration(r.T)))
+		h.advance(h.started.Add(time.Duration(r.T)))
 		h.client(*r.Client)
 	}
 	h.begun = h.begun || r.Begin != nil || r.Header != nil && !r.Header.Ticks

@@ -7,8 +7,8 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// endTime bounds what may be left to do at the end of the session. Windows kills a program that takes 5 s.
-var endTime = 2 * time.Second
+// sessionEndTimeout bounds what may be left to do at the end of the session. Windows kills a program that takes 5 s.
+var sessionEndTimeout = 2 * time.Second
 
 // watchSession follows the user's log-in session until ctx ends.
 func (a *App) watchSession(ctx context.Context) {
@@ -27,11 +27,11 @@ func (a *App) watchSession(ctx context.Context) {
 // sessionEnds ends this agent because Windows says so: either the session ends now, or it goes on and an installer waits for the agent's
 // end.
 func (a *App) sessionEnds(now bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sessionEndTimeout)
 	defer cancel()
 	a.log.Info("Windows asks this process to end", "now", now)
 	if now {
-		a.next.sessionEnds.Store(true)
+		a.handover.sessionEnds.Store(true)
 	}
 	a.Stop(ctx, false)
 	if now && a.opts.EndProcess != nil {

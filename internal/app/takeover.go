@@ -29,7 +29,7 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	if err := a.awaitReady(ctx); err != nil {
 		return onNotReady, err
 	}
-	a.next.apply(onReady)
+	a.handover.apply(onReady)
 	address, err := a.opts.Settings.controlAddress(a.opts.Host)
 	if err != nil {
 		return onRefused, err
@@ -42,14 +42,14 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 		Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, Version: a.opts.Version,
 	})
 	if err == nil {
-		a.next.apply(onLetGo)
-	} else if err = a.whyNot(ctx, err); err != nil {
+		a.handover.apply(onLetGo)
+	} else if err = a.handoverRefusal(ctx, err); err != nil {
 		return onRefused, err
 	} else {
-		a.next.apply(onGone)
+		a.handover.apply(onGone)
 	}
 	if err = a.awaitLocks(ctx, takeTimeout); err == nil {
-		err = a.goOnWith(known)
+		err = a.applyHandover(known)
 	}
 	if err == nil {
 		err = ctx.Err() // told to stop: the other one goes on, and no client has noticed anything
@@ -102,8 +102,8 @@ func (a *App) awaitReady(ctx context.Context) error {
 	}
 }
 
-// whyNot says why the agent that runs does not let go; nil: it no longer runs.
-func (a *App) whyNot(ctx context.Context, err error) error {
+// handoverRefusal says why the agent that runs does not let go; nil: it no longer runs.
+func (a *App) handoverRefusal(ctx context.Context, err error) error {
 	var problem *control.Problem
 	switch {
 	case ctx.Err() != nil:
@@ -117,8 +117,8 @@ func (a *App) whyNot(ctx context.Context, err error) error {
 	return nil
 }
 
-// goOnWith takes over what the other agent knew.
-func (a *App) goOnWith(known control.Handover) error {
+// applyHandover takes over what the other agent knew.
+func (a *App) applyHandover(known control.Handover) error {
 	var inputs []engine.Input
 	var clients []rpcclient.KnownClient
 	if known.Inputs == nil {

@@ -257,12 +257,12 @@ func (b *builder) origin(o devices.Origin) Origin {
 
 func (b *builder) clients() (list []Client) {
 	for _, s := range b.Status.Clients.Sessions {
-		place := clean(s.Socket)
-		if place == "" && s.Port != 0 {
-			place = "127.0.0.1:" + strconv.Itoa(s.Port)
+		address := clean(s.Socket)
+		if address == "" && s.Port != 0 {
+			address = "127.0.0.1:" + strconv.Itoa(s.Port)
 		}
 		c := Client{
-			Name: cmp.Or(clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
+			Name: cmp.Or(clean(s.Name), address), Place: address, State: Value{lookOfClient(s.State), b.word("client", s.State)},
 			Delivered: b.text("report.delivered.never", nil),
 		}
 		if s.Transport != "" {

@@ -137,29 +137,29 @@ var steps = []time.Duration{
 
 // ticks returns at most eight ticks, at round times.
 func (c chart) ticks() (list []Tick) {
-	step := steps[len(steps)-1]
+	changeText := steps[len(steps)-1]
 	for _, s := range slices.Backward(steps) {
 		if c.to.Sub(c.from)/s <= 8 {
-			step = s
+			changeText = s
 		}
 	}
 	form := "15:04"
-	if step < time.Minute {
+	if changeText < time.Minute {
 		form = clock
 	}
 	local := c.from.In(c.Now.Location())
 	_, zone := local.Zone()
-	first := local.Add(time.Duration(zone) * time.Second).Truncate(step).Add(-time.Duration(zone) * time.Second)
-	for at := first; !at.After(c.to); at = at.Add(step) {
-		if x := c.place(at); !at.Before(c.from) && x >= 3 && x <= 97 {
+	first := local.Add(time.Duration(zone) * time.Second).Truncate(changeText).Add(-time.Duration(zone) * time.Second)
+	for at := first; !at.After(c.to); at = at.Add(changeText) {
+		if x := c.position(at); !at.Before(c.from) && x >= 3 && x <= 97 {
 			list = append(list, Tick{x, at.Format(form)})
 		}
 	}
 	return list
 }
 
-// place returns where a moment is on the axis, in percent.
-func (c chart) place(at time.Time) float64 {
+// position returns where a moment is on the axis, in percent.
+func (c chart) position(at time.Time) float64 {
 	share := float64(at.Sub(c.from)) / float64(c.to.Sub(c.from)) * 100
 	return min(100, max(0, share))
 }
@@ -248,11 +248,11 @@ func (c chart) segments(l timeline.Lane) (list []Segment) {
 		return c.marks(l)
 	}
 	for _, p := range c.intervals(l) {
-		x, text := c.place(p.from), p.Text
+		x, text := c.position(p.from), p.Text
 		if p.Look == LookSeveral {
 			text = c.text("report.timeline.several", texts.Args{"n": strconv.Itoa(p.changes)})
 		}
-		s := Segment{From: x, Width: max(minWidth, c.place(p.to)-x), Look: p.Look}
+		s := Segment{From: x, Width: max(minWidth, c.position(p.to)-x), Look: p.Look}
 		s.From = min(s.From, 100-s.Width)
 		s.Text = c.text("report.timeline.span", texts.Args{"value": text, "from": c.time(p.from).Text, "to": c.time(p.to).Text})
 		list = append(list, s)
@@ -294,7 +294,7 @@ func (c chart) marks(l timeline.Lane) (list []Segment) {
 	for _, change := range l.Changes {
 		if !change.At.Before(c.from) {
 			text := strings.Join([]string{c.value(l, change.To).Text, clean(change.Detail), c.time(change.At).Text}, " ")
-			list = append(list, Segment{min(c.place(change.At), 100-minWidth), minWidth, LookMark, text})
+			list = append(list, Segment{min(c.position(change.At), 100-minWidth), minWidth, LookMark, text})
 		}
 	}
 	return list
@@ -342,26 +342,26 @@ func lookOfClient(state string) Look {
 
 // rows returns the newest changes, and how many older ones there are. Changes at the same time are in the order of their lanes.
 func (b *builder) rows() (list []Row, older int) {
-	type place struct {
+	type entry struct {
 		lane   *timeline.Lane
 		change *timeline.Change
 	}
-	var all []place
+	var all []entry
 	for i := range b.Timeline.Lanes {
 		l := &b.Timeline.Lanes[i]
 		if !worthShowing(*l) {
 			continue
 		}
 		for n := range l.Changes {
-			all = append(all, place{l, &l.Changes[n]})
+			all = append(all, entry{l, &l.Changes[n]})
 		}
 	}
 	slices.Reverse(all)
-	stable.Sort(all, func(x, y place) int { return y.change.At.Compare(x.change.At) })
+	stable.Sort(all, func(x, y entry) int { return y.change.At.Compare(x.change.At) })
 	older = max(0, len(all)-maxRows)
 	for _, p := range all[:len(all)-older] {
 		l, c := *p.lane, *p.change
-		row := Row{Time: b.preciseTime(c.At), Subject: b.subject(l), Change: b.step(l, c), Look: b.value(l, c.To).Look}
+		row := Row{Time: b.preciseTime(c.At), Subject: b.subject(l), Change: b.changeText(l, c), Look: b.value(l, c.To).Look}
 		if c.Origin != nil {
 			row.Origin = b.origin(*c.Origin)
 		}
@@ -377,8 +377,8 @@ func (b *builder) preciseTime(at time.Time) Time {
 	return t
 }
 
-// step returns a change in words.
-func (b *builder) step(l timeline.Lane, c timeline.Change) string {
+// changeText returns a change in words.
+func (b *builder) changeText(l timeline.Lane, c timeline.Change) string {
 	text := b.value(l, c.To).Text
 	switch {
 	case l.Kind == timeline.KindAgent, l.Kind == timeline.KindClient && c.Detail != "":

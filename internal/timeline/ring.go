@@ -119,11 +119,11 @@ func (r *Ring) Resumed() {
 func (r *Ring) Snapshot(s devices.Snapshot) {
 	r.tell(s.At, func(at time.Duration) {
 		for _, d := range s.Devices {
-			r.units.name(d.Unit, d.Product, r.pass)
+			r.units.markPresent(d.Unit, d.Product, r.pass)
 		}
-		r.units.leave(r.pass)
+		r.units.markGone(r.pass)
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product)
+			n := r.units.numberOf(d.Unit, d.Product)
 			r.product(at, key{kind: KindProduct, product: d.Product, number: n}, d)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
@@ -131,16 +131,16 @@ func (r *Ring) Snapshot(s devices.Snapshot) {
 				}
 			}
 		}
-		r.rest(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
+		r.setOthers(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
 	})
 }
 
 // Acknowledged notes the list that a client has accepted.
 func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 	r.tell(time.Time{}, func(at time.Duration) {
-		number := r.clients.place(c.ID, c.Name)
+		number := r.clients.numberOf(c.ID, c.Name)
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product)
+			n := r.units.numberOf(d.Unit, d.Product)
 			k := key{kind: KindListed, client: c.Name, clientNumber: number, product: d.Product, number: n}
 			r.product(at, k, d)
 			k.kind, k.device = KindAcknowledged, d.ID
@@ -151,7 +151,7 @@ func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 				}
 			}
 		}
-		r.rest(at, Absent, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+		r.setOthers(at, Absent, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 	})
 }
 
@@ -161,22 +161,22 @@ func (r *Ring) Clients(read func() []Client) {
 	r.tell(time.Time{}, func(at time.Duration) {
 		list := read()
 		for _, c := range list {
-			r.clients.name(c.ID, c.Name, r.pass)
+			r.clients.markPresent(c.ID, c.Name, r.pass)
 		}
-		r.clients.leave(r.pass)
+		r.clients.markGone(r.pass)
 		for _, c := range list {
-			number := r.clients.place(c.ID, c.Name)
+			number := r.clients.numberOf(c.ID, c.Name)
 			k := key{kind: KindClient, client: c.Name, clientNumber: number}
-			if r.named(k) {
+			if r.mentioned(k) {
 				continue
 			}
 			r.set(k, at, value{state: c.State, detail: c.Via}, func() Subject { return Subject{Client: numbered(c.Name, number)} })
 			if !c.Holds {
-				r.rest(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+				r.setOthers(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 			}
 		}
-		r.rest(at, Gone, func(k key) bool { return k.kind == KindClient })
-		r.rest(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
+		r.setOthers(at, Gone, func(k key) bool { return k.kind == KindClient })
+		r.setOthers(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
 	})
 }
 
@@ -185,7 +185,7 @@ func (r *Ring) Conditions(list []health.Condition) {
 	r.tell(time.Time{}, func(at time.Duration) {
 		for _, c := range list {
 			k := key{kind: KindCondition, code: c.Code, subject: c.Subject}
-			if r.named(k) {
+			if r.mentioned(k) {
 				continue
 			}
 			l := r.set(k, at, value{state: string(c.Severity)}, func() Subject { return Subject{} })
@@ -193,7 +193,7 @@ func (r *Ring) Conditions(list []health.Condition) {
 				r.store.describe(l, c)
 			}
 		}
-		r.rest(at, Ended, func(k key) bool { return k.kind == KindCondition })
+		r.setOthers(at, Ended, func(k key) bool { return k.kind == KindCondition })
 	})
 }
 
@@ -238,8 +238,8 @@ func (r *Ring) set(k key, at time.Duration, v value, subject func() Subject) *la
 	return l
 }
 
-// named reports whether a lane was mentioned in this pass: if something is mentioned twice the first one counts.
-func (r *Ring) named(k key) bool {
+// mentioned reports whether a lane was mentioned in this pass: if something is mentioned twice the first one counts.
+func (r *Ring) mentioned(k key) bool {
 	l := r.store.lanes[k]
 	return l != nil && l.pass == r.pass
 }
@@ -260,8 +260,8 @@ func (r *Ring) lane(k key, subject func() Subject) *lane {
 	return r.store.add(k, s)
 }
 
-// rest sets the value of lanes that this update has not mentioned.
-func (r *Ring) rest(at time.Duration, state string, which func(key) bool) {
+// setOthers sets the value of lanes that this update has not mentioned.
+func (r *Ring) setOthers(at time.Duration, state string, which func(key) bool) {
 	for k, l := range r.store.lanes {
 		if l.pass != r.pass && which(k) && r.store.values[l.now].state != state {
 			r.store.note(l, at, value{state: state})

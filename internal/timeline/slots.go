@@ -18,22 +18,22 @@ type slot struct {
 	pass   uint64 // in which it was last mentioned
 }
 
-// name notes that a thing is there, if it has a slot.
-func (s *slots) name(id, name string, pass uint64) {
+// markPresent notes that a thing is there, if it has a slot.
+func (s *slots) markPresent(id, name string, pass uint64) {
 	if i, ok := s.index[named{id, name}]; ok {
 		s.list[i].pass = pass
 	}
 }
 
-// leave frees the slots of those that were not mentioned in this pass.
-func (s *slots) leave(pass uint64) {
+// markGone frees the slots of those that were not mentioned in this pass.
+func (s *slots) markGone(pass uint64) {
 	for i := range s.list {
 		s.list[i].alive = s.list[i].pass == pass
 	}
 }
 
-// place returns the number of a thing, and gives it one if necessary.
-func (s *slots) place(id, name string) int {
+// numberOf returns the number of a thing, and gives it one if necessary.
+func (s *slots) numberOf(id, name string) int {
 	who := named{id, name}
 	i, ok := s.index[who]
 	if !ok {

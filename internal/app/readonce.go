@@ -17,15 +17,15 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// lateListWait is how long Look waits for what a source may learn only after its first List.
+// lateListWait is how long ReadDevices waits for what a source may learn only after its first List.
 const lateListWait = 300 * time.Millisecond
 
 // hidListTimeout bounds one look at the HID devices.
 const hidListTimeout = 5 * time.Second
 
-// Look reads all sources once, without an agent, and returns what they list and what the catalogue makes of it. An error means that they
+// ReadDevices reads all sources once, without an agent, and returns what they list and what the catalogue makes of it. An error means that they
 // cannot be opened.
-func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
+func ReadDevices(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
 	resolver, err := set.resolver()
 	if err != nil {
 		return nil, control.Devices{}, err
@@ -98,9 +98,9 @@ func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) con
 	return out
 }
 
-// LookAtHID reads once, without an agent, the HID devices that the catalogue has rules for. It sends them nothing. It returns none where
+// ReadHID reads once, without an agent, the HID devices that the catalogue has rules for. It sends them nothing. It returns none where
 // they cannot be listed; the agent's own source says why.
-func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
+func ReadHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	resolver, err := set.resolver()
 	if err != nil {
 		return nil
