@@ -252,18 +252,8 @@ func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 
 // dropLeases takes whole leases back: the next origin of their flags counts again.
 func (s *state) dropLeases(ended func(*lease) bool, why string) {
-	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool {
-		if !ended(l) {
-			return false
-		}
-		if len(l.State) == 0 {
-			return true
-		}
-		s.dirty = true
-		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", stateWords(l.State), "reason", why)
-		s.touch()
-		return true
-	})
+	s.endLeases(func(l *lease, _ devices.Field) bool { return ended(l) }, why)
+	s.leases = slices.DeleteFunc(s.leases, ended)
 }
 
 // stateWords returns a state in words, for the log.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -82,13 +83,11 @@ func (d *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// kinds counts the fields that are set.
+// kinds counts the fields that are set besides T.
 func (r *Record) kinds() (n int) {
-	for _, is := range []bool{
-		r.Header != nil, r.Begin != nil, r.Observe != nil, r.HID != nil, r.Push != nil, r.Release != "", r.Resumed != nil,
-		r.Configure != nil, r.Pause != nil, r.Unpause, r.Tick, r.List != nil, r.Client != nil, r.End != nil,
-	} {
-		if is {
+	v := reflect.ValueOf(r).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Name != "T" && !f.Anonymous && !v.FieldByIndex(f.Index).IsZero() {
 			n++
 		}
 	}
