@@ -160,12 +160,5 @@ func printEndpoint(w io.Writer, e devices.Endpoint) {
 func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func onOff(t devices.Tri) string {
-	switch t {
-	case devices.True:
-		return "on"
-	case devices.False:
-		return "off"
-	default:
-		return "unknown"
-	}
+	return map[devices.Tri]string{devices.True: "on", devices.False: "off", devices.Unknown: "unknown"}[t]
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +43,7 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// listedBy says what lists the audio endpoints of a system: its own interface, and beside it miniaudio, which needs cgo.
+// listedBy says what lists the audio endpoints of a system: its own interface and, in builds with cgo, miniaudio.
 func listedBy(system string, cgo bool) string {
 	own := map[string]string{"linux": "PulseAudio or ALSA", "windows": "Core Audio"}[system]
 	switch {
@@ -59,13 +60,5 @@ func listedBy(system string, cgo bool) string {
 
 func builtWithCGO() bool {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
-	}
-	for _, s := range info.Settings {
-		if s.Key == "CGO_ENABLED" {
-			return s.Value == "1"
-		}
-	}
-	return false
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
 }

@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // slots number things of the same name that exist at the same time. One that comes after another of its name has gone takes over its
 // number, and with that its lane: a client that restarts stays in the same lane.
 type slots struct {
@@ -74,10 +76,5 @@ func (s *slots) forget(names map[string]bool) {
 }
 
 func (s *slots) live(name string, number int) bool {
-	for _, one := range s.list {
-		if one.name == name && one.number == number {
-			return one.alive
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.list, func(one slot) bool { return one.name == name && one.number == number && one.alive })
 }
