@@ -90,72 +90,66 @@ func (r Replayed) key(rec Record) string {
 	return text(rec)
 }
 
-// maxTable bounds the memory of align, in pairs; where it is exceeded elements are paired one by one.
-const maxTable = 4 << 20
-
-// align pairs the elements of a and b in their order, as many equal ones as can be.
-func align(a, b []string) []Pair {
-	begin, endA, endB := 0, len(a), len(b)
-	for begin < min(endA, endB) && a[begin] == b[begin] {
-		begin++
-	}
-	for endA > begin && endB > begin && a[endA-1] == b[endB-1] {
-		endA, endB = endA-1, endB-1
-	}
-	var pairs []Pair
-	for i := range begin {
-		pairs = append(pairs, Pair{i, i})
-	}
-	i, j := begin, begin
-	for _, p := range append(common(a[begin:endA], b[begin:endB]), Pair{endA - begin, endB - begin}) {
-		for i < begin+p.Recorded || j < begin+p.List {
+// align pairs the elements of a and b in their order: as many equal ones as possible, and the rest one by one.
+func align(a, b []string) (pairs []Pair) {
+	i, j := 0, 0
+	for _, p := range append(common(a, b), Pair{len(a), len(b)}) {
+		for i < p.Recorded || j < p.List {
 			next := Pair{-1, -1}
-			if i < begin+p.Recorded {
+			if i < p.Recorded {
 				next.Recorded, i = i, i+1
 			}
-			if j < begin+p.List {
+			if j < p.List {
 				next.List, j = j, j+1
 			}
 			pairs = append(pairs, next)
 		}
-		if i < endA && j < endB {
-			pairs = append(pairs, Pair{i, j})
+		if i < len(a) && j < len(b) {
+			pairs = append(pairs, p)
 			i, j = i+1, j+1
 		}
-	}
-	for ; i < len(a); i, j = i+1, j+1 {
-		pairs = append(pairs, Pair{i, j})
 	}
 	return pairs
 }
 
-// common is a longest common subsequence of a and b.
-func common(a, b []string) []Pair {
-	if len(a)*len(b) > maxTable {
-		return nil
+// maxTable bounds the memory of common, in pairs. Where it is exceeded only the common beginning and end are found.
+const maxTable = 4 << 20
+
+// common returns a longest common subsequence of a and b.
+func common(a, b []string) (pairs []Pair) {
+	begin, end := 0, 0
+	for ; begin < min(len(a), len(b)) && a[begin] == b[begin]; begin++ {
+		pairs = append(pairs, Pair{begin, begin})
 	}
-	longest := make([][]int32, len(a)+1) // of a[i:] and b[j:]
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
 	}
-	for i := range slices.Backward(a) {
-		for j := range slices.Backward(b) {
-			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
+	if a, b := a[begin:len(a)-end], b[begin:len(b)-end]; len(a)*len(b) <= maxTable {
+		longest := make([][]int32, len(a)+1) // of a[i:] and b[j:]
+		for i := range longest {
+			longest[i] = make([]int32, len(b)+1)
+		}
+		for i := range slices.Backward(a) {
+			for j := range slices.Backward(b) {
+				if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+					longest[i][j] = longest[i+1][j+1] + 1
+				}
+			}
+		}
+		for i, j := 0, 0; i < len(a) && j < len(b); {
+			switch {
+			case a[i] == b[j]:
+				pairs = append(pairs, Pair{begin + i, begin + j})
+				i, j = i+1, j+1
+			case longest[i+1][j] >= longest[i][j+1]:
+				i++
+			default:
+				j++
 			}
 		}
 	}
-	var pairs []Pair
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			pairs = append(pairs, Pair{i, j})
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			i++
-		default:
-			j++
-		}
+	for ; end > 0; end-- {
+		pairs = append(pairs, Pair{len(a) - end, len(b) - end})
 	}
 	return pairs
 }
