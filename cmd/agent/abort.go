@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// openAbortable opens a file that may be a pipe or a terminal (- is standard input). Opening and reading may
-// block forever, and fail when ctx ends; a blocked goroutine then stays until the process ends.
-func openAbortable(ctx context.Context, path string) (io.ReadCloser, error) {
+// openInterruptible opens a file that may be a pipe or a terminal, where opening and reading can block for ever; - is standard input. Both fail
+// when ctx ends, and leave a blocked goroutine behind until the process ends.
+func openInterruptible(ctx context.Context, path string) (io.ReadCloser, error) {
 	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode().IsRegular()) {
 		return os.Open(path)
 	}

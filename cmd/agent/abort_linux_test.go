@@ -72,7 +72,7 @@ func TestOpeningCanBeEnded(t *testing.T) {
 	t.Parallel()
 	fifo := mkfifo(t)
 	ctx, stop := context.WithCancel(t.Context())
-	file, err := openAbortable(ctx, fifo)
+	file, err := openInterruptible(ctx, fifo)
 	require.NoError(t, err)
 	stop()
 	_, err = io.ReadAll(file)

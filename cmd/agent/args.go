@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,8 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// badFlag turns a flag error into bad input, and suggests the nearest flag.
-func badFlag(cmd *cobra.Command, err error) error {
+// flagError marks a flag error as bad input, and suggests the most similar flag.
+func flagError(cmd *cobra.Command, err error) error {
 	near := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var flags []string
@@ -25,8 +26,8 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return badInput(fmt.Errorf("%w%s (see '%s --help')", err, near, cmd.CommandPath()))
 }
 
-// knownVerb refuses an unknown verb, and suggests the nearest.
-func knownVerb(cmd *cobra.Command, args []string) error {
+// checkVerb refuses an unknown verb, and suggests the most similar one.
+func checkVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -37,39 +38,39 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown verb %q", args[0])
 }
 
-// knownTopic refuses help on an unknown verb.
-func knownTopic(help *cobra.Command, args []string) error {
+// checkHelpTopic refuses help on an unknown verb.
+func checkHelpTopic(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	if err != nil {
 		return badInput(err)
 	}
-	return argsAsInput(knownVerb)(cmd, rest)
+	return argsAsInput(checkVerb)(cmd, rest)
 }
 
-// noArgs refuses arguments.
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
+// argsAsUsed checks arguments by the verb's Use line: "VERB A B" takes two, "VERB A..." at least one, "VERB [A]" at most one, and "VERB"
+// none.
+func argsAsUsed(cmd *cobra.Command, args []string) error {
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	names := strings.Fields(strings.TrimSuffix(takes, "..."))
+	least, most := len(names), len(names)
+	switch {
+	case strings.HasPrefix(takes, "["):
+		least, most = 0, 1
+	case strings.HasSuffix(takes, "..."):
+		most = math.MaxInt
+	}
+	switch {
+	case len(args) < least:
+		return fmt.Errorf("name %s", strings.Join(names[len(args):], " and "))
+	case len(args) > most && takes == "":
 		return fmt.Errorf("unexpected argument %q: this verb takes flags only", args[0])
+	case len(args) > most:
+		return fmt.Errorf("unexpected argument %q: this verb takes %s only", args[len(args)-1], takes)
 	}
 	return nil
 }
 
-// asUsed reports missing or surplus arguments in the terms of the verb's Use line.
-func asUsed(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if check(cmd, args) == nil {
-			return nil
-		}
-		_, takes, _ := strings.Cut(cmd.Use, " ")
-		names := strings.Fields(strings.TrimSuffix(takes, "..."))
-		if len(args) < len(names) && !strings.HasPrefix(takes, "[") {
-			return fmt.Errorf("name %s", strings.Join(names[len(args):], " and "))
-		}
-		return fmt.Errorf("unexpected argument %q: this verb takes %s only", args[len(args)-1], takes)
-	}
-}
-
-// argsAsInput turns argument errors into bad input.
+// argsAsInput marks argument errors as bad input.
 func argsAsInput(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -12,44 +13,26 @@ import (
 	"sidetone/internal/control"
 )
 
-// askFlags are the flags of every verb that asks the running agent.
-type askFlags struct {
-	file, socket, vendor string
-
-	anyway bool // what is wrong with settings that do not say which agent is asked is warned of, and ignored
-}
-
-func (f *askFlags) add(cmd *cobra.Command) {
-	configFlag(cmd, &f.file)
-	cmd.Flags().StringVar(&f.socket, "control-socket", "",
-		"path of the agent's socket, instead of the user's default (env "+envPrefix()+"CONTROL_SOCKET)")
-	cmd.Flags().StringVar(&f.vendor, "vendor", "", "id of the vendor whose agent is meant, where several run (env "+envPrefix()+"VENDOR)")
-}
-
-// client returns a client of this user's agent.
-func (f *askFlags) client(cmd *cobra.Command) (*control.Client, error) {
-	c, err := f.settings(cmd)
+// findAgent returns a client of this user's agent.
+func findAgent(cmd *cobra.Command, anyway bool) (*control.Client, error) {
+	c, err := agentSettings(cmd, anyway)
 	if err != nil {
 		return nil, err
 	}
 	return app.FindAgent(cmd.Context(), c, host)
 }
 
-// settings returns the settings that determine which agent is asked.
-func (f *askFlags) settings(cmd *cobra.Command) (*config.Config, error) {
-	options := (&settingsFlags{file: f.file}).options(cmd)
-	options.Flags = map[string]string{}
-	for setting, value := range map[string]string{"control.socket": f.socket, "vendor": f.vendor} {
-		if value != "" {
-			options.Flags[setting] = value
-		}
-	}
-	if !f.anyway {
+// agentSettings returns the settings that say which agent is asked. With anyway, mistakes in other settings are only warned of.
+func agentSettings(cmd *cobra.Command, anyway bool) (*config.Config, error) {
+	options := settingsSources(cmd)
+	options.Flags = map[string]string{"control.socket": valueOf(cmd, "control-socket"), "vendor": valueOf(cmd, "vendor")}
+	maps.DeleteFunc(options.Flags, func(_, value string) bool { return value == "" })
+	if !anyway {
 		c, _, problems := config.Load(options)
 		return c, app.Input(problems, nil)
 	}
 	c, others, problems := config.LoadAddress(options)
-	if len(problems) == 0 && len(others) > 0 && !app.NamesAgent(c, host) { // what is wrong may be what was to name it
+	if len(problems) == 0 && len(others) > 0 && !app.NamesAgent(c, host) { // one of the mistakes may be in what was to name it
 		return nil, app.Input(others, nil)
 	}
 	for _, p := range others {
@@ -60,17 +43,17 @@ func (f *askFlags) settings(cmd *cobra.Command) (*config.Config, error) {
 
 // askCommand makes a verb that asks the agent.
 func askCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
-	return askFor(cmd, &askFlags{}, run)
+	return askFor(cmd, false, run)
 }
 
-// askAnyway makes one that has to reach the agent whatever is wrong with the settings: one that runs keeps those it had.
+// askAnyway makes a verb that has to reach the agent even if the settings are wrong: a running agent keeps those that it had.
 func askAnyway(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
-	return askFor(cmd, &askFlags{anyway: true}, run)
+	return askFor(cmd, true, run)
 }
 
-func askFor(cmd *cobra.Command, in *askFlags, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
+func askFor(cmd *cobra.Command, anyway bool, run func(cmd *cobra.Command, args []string, c *control.Client) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := in.client(cmd)
+		c, err := findAgent(cmd, anyway)
 		if err != nil {
 			return err
 		}
@@ -79,6 +62,14 @@ func askFor(cmd *cobra.Command, in *askFlags, run func(cmd *cobra.Command, args 
 		}
 		return err
 	}
-	in.add(cmd)
+	return withAgent(cmd)
+}
+
+// withAgent adds the flags of every verb that asks the running agent.
+func withAgent(cmd *cobra.Command) *cobra.Command {
+	configFlag(cmd)
+	cmd.Flags().String("control-socket", "",
+		"path of the agent's socket, instead of the user's default (env "+envPrefix()+"CONTROL_SOCKET)")
+	cmd.Flags().String("vendor", "", "id of the vendor whose agent is meant, where several run (env "+envPrefix()+"VENDOR)")
 	return cmd
 }

@@ -24,7 +24,6 @@ then writes it as a zip archive. Serial numbers, Bluetooth addresses and names o
 Nothing is sent anywhere. Without --yes it is only shown.
 
 Exit code 1 if no agent runs or the file cannot be written.`,
-		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		var archive strings.Builder
 		if err := c.Bundle(cmd.Context(), &archive); err != nil {
@@ -53,7 +52,7 @@ Exit code 1 if no agent runs or the file cannot be written.`,
 	return cmd
 }
 
-// showArchive prints every file of the archive. What it contains both as data and as a page is shown as data.
+// showArchive prints every file of the archive but the page, whose content is also there as data.
 func showArchive(w io.Writer, archive string) error {
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {

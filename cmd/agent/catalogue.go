@@ -13,8 +13,6 @@ func catalogueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalogue",
 		Short: "Check or test a vendor's catalogue, or print its schema",
-		Args:  knownVerb,
-		RunE:  needsVerb,
 	}
 	cmd.AddCommand(catalogueCheckCommand(), catalogueTestCommand(), catalogueSchemaCommand(), catalogueUdevCommand())
 	return cmd
@@ -26,12 +24,11 @@ type checked struct {
 	OK       bool                 `json:"ok"`
 	Products int                  `json:"products"`
 	Problems []strictyaml.Problem `json:"problems"`
-	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // worth a second look, but not wrong
+	Warnings []strictyaml.Problem `json:"warnings,omitempty"` // suspicious, but not wrong
 }
 
 func catalogueCheckCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "check FILE...",
 		Short: "Report every problem of catalogues, with its place",
 		Long: `Reads each catalogue as 'run' would and reports every problem as file:line:column: what is wrong:
@@ -39,7 +36,6 @@ func catalogueCheckCommand() *cobra.Command {
 Traces are not looked at: 'catalogue test' replays them.
 
 Exit codes: 0 all are in order, with warnings or without; 2 there are problems, or a file cannot be read; 1 anything else.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			results := []checked{}
 			code := exitOK
@@ -60,11 +56,11 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 					}
 				}
 				results = append(results, c)
-				if !asJSON && err == nil {
+				if !wantsJSON(cmd) && err == nil {
 					printChecked(cmd, c)
 				}
 			}
-			if asJSON {
+			if wantsJSON(cmd) {
 				if err := printJSON(cmd.OutOrStdout(), results); err != nil {
 					return err
 				}
@@ -74,9 +70,7 @@ Exit codes: 0 all are in order, with warnings or without; 2 there are problems, 
 			}
 			return nil
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func printChecked(cmd *cobra.Command, c checked) {
@@ -96,7 +90,6 @@ func catalogueSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a catalogue, for editors",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(catalogue.Schema)
 			return err

@@ -19,7 +19,6 @@ the user who is logged in at the machine may open those devices, and nobody else
 A package puts the output into /usr/lib/udev/rules.d/70-NAME-hid.rules. The number must be below 73.
 
 Exit code 1 if no product has a source of HID devices, 2 if the catalogue has problems.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, problems, err := catalogue.Load(args[0])
 			if err := app.Input(problems, err); err != nil {

@@ -32,7 +32,6 @@ what is reported, in which order; not when.
 
 Exit codes: 0 all are as recorded, or there are no traces; 1 some are not; 2 a catalogue or a trace is
 wrong.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			code := exitOK
 			for _, path := range files {
@@ -76,7 +75,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 	for _, named := range traces {
 		t, err := playTrace(cmd, filepath.Join(filepath.Dir(file), filepath.FromSlash(named.file)), set)
 		if unread, ok := errors.AsType[*fs.PathError](err); ok {
-			err = unreadTrace(file, named.path, unread)
+			err = traceReadError(file, named.path, unread)
 		}
 		if err != nil {
 			code = refuse(err)
@@ -104,7 +103,7 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 // namedTrace is a trace listed in a catalogue.
 type namedTrace struct{ path, file string } // path: within the catalogue
 
-// tracesOf returns the traces of all products, without duplicates.
+// tracesOf returns the traces of all products, each once.
 func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	var all []namedTrace
 	for p, product := range cat.Products {
@@ -117,8 +116,8 @@ func tracesOf(cat *catalogue.Catalogue) []namedTrace {
 	return all
 }
 
-// unreadTrace returns the problem of a trace that cannot be read.
-func unreadTrace(file, path string, err *fs.PathError) error {
+// traceReadError describes, with its place in the catalogue, a trace that cannot be read.
+func traceReadError(file, path string, err *fs.PathError) error {
 	text, unread := strictyaml.ReadFile(file)
 	if unread != nil {
 		return unread
@@ -139,7 +138,7 @@ type trace struct {
 	path     string
 	text     []byte
 	byHand   bool
-	recorded []int // line number of each list in the recording, from 1
+	recorded []int // line number, from 1, of each list in the recording
 	cause    []int // line number after which each list of the replay belongs
 }
 

@@ -13,8 +13,8 @@ import (
 	"sidetone/internal/devices"
 )
 
-// completionPatience is how long shell completion waits for the agent.
-const completionPatience = time.Second
+// completionTimeout is how long shell completion waits for the agent.
+const completionTimeout = time.Second
 
 // completeWords completes a word, or the last one of a comma-separated list.
 func completeWords(words []string) cobra.CompletionFunc {
@@ -30,14 +30,13 @@ func completeWords(words []string) cobra.CompletionFunc {
 	}
 }
 
-// completeByAgent completes arguments from the agent that the command would ask, or not at all if it does not answer.
+// completeByAgent completes arguments with what the agent knows that the command would ask. If it does not answer, there is no completion.
 func completeByAgent(words func(ctx context.Context, c *control.Client, args []string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		cmd.SetContext(ctx)
-		value := func(flag string) string { return cmd.Flag(flag).Value.String() }
-		c, err := (&askFlags{file: value("config"), socket: value("control-socket"), vendor: value("vendor")}).client(cmd)
+		c, err := findAgent(cmd, false)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

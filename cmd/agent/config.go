@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,57 +17,48 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the settings, or show those in force",
-		Args:  knownVerb,
-		RunE:  needsVerb,
 	}
 	cmd.AddCommand(configCheckCommand(), configShowCommand())
 	return cmd
 }
 
-// needsVerb refuses a noun without a verb.
-func needsVerb(cmd *cobra.Command, _ []string) error {
+// requireVerb refuses a group, such as "config", without one of its verbs.
+func requireVerb(cmd *cobra.Command, _ []string) error {
 	return badInput(errors.New("say what to do (see '" + cmd.CommandPath() + " --help')"))
 }
 
-// checkedConfig is the JSON of valid settings.
+// checkedConfig is the JSON of 'sidetone config check' for valid settings.
 type checkedConfig struct {
 	OK        bool   `json:"ok"`
 	Catalogue string `json:"catalogue"` // "" if none is set
 }
 
 func configCheckCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "check",
 		Short: "Read the settings and the catalogue as 'run' would",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd)
+			set, err := loadSettings(cmd)
 			if err != nil {
 				return err
 			}
-			sayIgnored(cmd, set.Ignored)
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), checkedConfig{OK: true, Catalogue: set.Config.Catalogue})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
-			return nil
+			warnIgnored(cmd, set.Ignored)
+			return respond(cmd, checkedConfig{OK: true, Catalogue: set.Config.Catalogue}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "settings are in order; catalogue: %s\n", cmp.Or(set.Config.Catalogue, "none"))
+				return err
+			})
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
-// sayIgnored says, beside the answer, that the administrator's settings do not count, why, and what to do.
-func sayIgnored(cmd *cobra.Command, ignored *health.Condition) {
+// warnIgnored warns that the administrator's settings are ignored, why, and what to do.
+func warnIgnored(cmd *cobra.Command, ignored *health.Condition) {
 	if ignored != nil {
 		line(cmd.ErrOrStderr(), "%s %s", health.English.Message(*ignored), health.English.Remedy(*ignored))
 	}
 }
 
-// origin is where a setting comes from, with who has said it where a file's name does not show that.
+// origin describes where a setting comes from. It names the layer if the file's name does not show that.
 func origin(s config.Setting) string {
 	if s.Layer == config.LayerPolicy || s.Layer == config.LayerVendor {
 		return string(s.Layer) + " " + s.Origin
@@ -76,30 +67,23 @@ func origin(s config.Setting) string {
 }
 
 func configShowCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting, its value and where that comes from",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from := in.options(cmd)
+			from := settingsSources(cmd)
 			_, list, problems := config.Load(from)
 			if err := app.Input(problems, nil); err != nil {
 				return err
 			}
-			sayIgnored(cmd, app.Ignored(from))
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), list)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, s := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), origin(s))
-			}
-			return w.Flush()
+			warnIgnored(cmd, app.Ignored(from))
+			return respond(cmd, list, func(w io.Writer) error {
+				t := newTable(w)
+				for _, s := range list {
+					fmt.Fprintf(t, "%s\t%s\t%s\n", s.Path, cmp.Or(s.Value, "none"), origin(s))
+				}
+				return t.Flush()
+			})
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }

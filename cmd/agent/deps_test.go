@@ -118,7 +118,7 @@ func TestMainsBeginWithTheirDLLs(t *testing.T) {
 
 // TestListensToInstallersFirst: whoever takes the names of its events before the program does keeps it from hearing one.
 func TestListensToInstallersFirst(t *testing.T) {
-	for file, next := range map[string]string{"run.go": "in.load(cmd)", "../tray/main.go": "options(agent, args)"} {
+	for file, next := range map[string]string{"run.go": "loadSettings(cmd)", "../tray/main.go": "options(agent, args)"} {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
 		listens, reads := strings.Index(string(source), "installation.Listen()"), strings.Index(string(source), "err := "+next)

@@ -23,8 +23,6 @@ type deviceAnswer struct {
 	Endpoints []devices.Endpoint `json:"endpoints"`
 	Devices   []devices.Report   `json:"devices"`
 	Withheld  []devices.Withheld `json:"withheld"`
-
-	considered map[devices.Key]map[devices.Field][]devices.Considered
 }
 
 type sourceAnswer struct {
@@ -35,9 +33,7 @@ type sourceAnswer struct {
 }
 
 func devicesCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "devices",
 		Short: "Show what the OS says about endpoints and what the catalogue makes of it",
 		Long: `Reads all sources once and shows every endpoint, whether it would be reported, and for each
@@ -45,50 +41,37 @@ reported flag its value and where that comes from. Works without a running agent
 catalogue: then it shows what there is to describe.
 
 Exit code 1 if a source could not be read: what it would list is unknown.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := in.load(cmd)
+			set, err := loadSettings(cmd)
 			if err != nil {
 				return err
 			}
-			sources, found, err := app.Look(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log, set.Config.Log.Level.Slog()))
+			sources, found, err := app.ReadDevices(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log, set.Config.Log.Level.Slog()))
 			if err != nil {
 				return err
 			}
-			answer := newDeviceAnswer(sources, found)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), answer)
-			} else {
-				answer.print(cmd.OutOrStdout())
-			}
-			if err == nil && slices.ContainsFunc(answer.Sources, func(s sourceAnswer) bool { return s.Error != "" }) {
-				return exitCode(exitFailed)
-			}
-			return err
+			failed := slices.ContainsFunc(sources, func(s control.Source) bool { return s.Error != "" })
+			return failedIf(failed, respond(cmd, newDeviceAnswer(sources, found), func(w io.Writer) error {
+				printDevices(w, sources, found)
+				return nil
+			}))
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
 func newDeviceAnswer(sources []control.Source, found control.Devices) deviceAnswer {
-	a := deviceAnswer{
-		Sources: []sourceAnswer{}, Endpoints: []devices.Endpoint{}, Devices: found.Reported, Withheld: found.Withheld,
-		considered: make(map[devices.Key]map[devices.Field][]devices.Considered),
-	}
+	a := deviceAnswer{Sources: []sourceAnswer{}, Endpoints: []devices.Endpoint{}, Devices: found.Reported, Withheld: found.Withheld}
 	for _, s := range sources {
 		a.Sources = append(a.Sources, sourceAnswer{Name: s.Name, Endpoints: s.Endpoints, Error: s.Error, Notes: s.Notes})
 	}
 	for _, e := range found.Endpoints {
 		a.Endpoints = append(a.Endpoints, e.Endpoint)
-		a.considered[e.Key()] = e.Considered
 	}
 	return a
 }
 
-func (a deviceAnswer) print(w io.Writer) {
-	for _, s := range a.Sources {
+func printDevices(w io.Writer, sources []control.Source, found control.Devices) {
+	for _, s := range sources {
 		state := count(s.Endpoints, "endpoint")
 		if s.Error != "" {
 			state = "unknown: " + s.Error
@@ -98,35 +81,35 @@ func (a deviceAnswer) print(w io.Writer) {
 			line(w, "       %-8s note: %s", "", n)
 		}
 	}
-	byKey := make(map[devices.Key]devices.Endpoint)
-	for _, e := range a.Endpoints {
+	byKey := make(map[devices.Key]control.Endpoint)
+	for _, e := range found.Endpoints {
 		byKey[e.Key()] = e
 	}
 	fmt.Fprintln(w)
-	line(w, "reported, in this order: %d", len(a.Devices))
-	for i, r := range a.Devices {
+	line(w, "reported, in this order: %d", len(found.Reported))
+	for i, r := range found.Reported {
 		fmt.Fprintln(w)
 		line(w, "%d. %s  %s", i+1, r.Type, r.Model.Name)
 		line(w, "   id       %s", r.ID)
 		line(w, "   product  %s of %s", r.Product, r.Vendor.Name)
 		line(w, "   related  %s", cmp.Or(strings.Join(r.Related, ", "), "none"))
 		for _, k := range r.Endpoints {
-			printEndpoint(w, byKey[k])
+			printEndpoint(w, byKey[k].Endpoint)
 		}
 		for _, f := range devices.Fields {
 			if flag, ok := r.Flags[f]; ok {
-				hasSource := slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return len(a.considered[k][f]) > 0 })
+				hasSource := slices.ContainsFunc(r.Endpoints, func(k devices.Key) bool { return len(byKey[k].Considered[f]) > 0 })
 				line(w, "   %-24s %-8s %s", f, flag.Value, words{health.English, time.Now()}.origin(flag, hasSource))
 			}
 		}
 	}
 	fmt.Fprintln(w)
-	line(w, "not reported: %d", len(a.Withheld))
-	for _, h := range a.Withheld {
+	line(w, "not reported: %d", len(found.Withheld))
+	for _, h := range found.Withheld {
 		fmt.Fprintln(w)
 		line(w, "-  %s  %s", h.Type, cmp.Or(h.Name, "none"))
 		line(w, "   because  %s", h.Reason)
-		printEndpoint(w, byKey[h.Key])
+		printEndpoint(w, byKey[h.Key].Endpoint)
 	}
 }
 
@@ -177,12 +160,5 @@ func printEndpoint(w io.Writer, e devices.Endpoint) {
 func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func onOff(t devices.Tri) string {
-	switch t {
-	case devices.True:
-		return "on"
-	case devices.False:
-		return "off"
-	default:
-		return "unknown"
-	}
+	return map[devices.Tri]string{devices.True: "on", devices.False: "off", devices.Unknown: "unknown"}[t]
 }

@@ -27,11 +27,11 @@ import (
 
 // finding is the result of one check.
 type finding struct {
-	Step string `json:"step"` // between the headset and what the user sees
+	Step string `json:"step"` // of the way from the headset to what the user sees
 	control.Condition
 }
 
-// steps maps the areas of conditions to display names.
+// steps names the step of an area of conditions, if it is not called like the area.
 var steps = map[string]string{"user": "in the client"}
 
 // doctorAnswer is the JSON of 'sidetone doctor'.
@@ -41,9 +41,7 @@ type doctorAnswer struct {
 }
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
-	var in settingsFlags
-	cmd := &cobra.Command{
+	return withJSON(withSettings(&cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why the client does not show what it should",
 		Long: `Follows the way of a mute from the headset to the client: the agent, its settings and catalogue, its
@@ -52,37 +50,24 @@ each whether it is in order, and what to do if not. Without a running agent it r
 catalogue and devices itself.
 
 Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			gathered, err := gather(cmd, &in)
-			if err != nil {
-				return err
-			}
-			say, err := wordsFor(cmd)
+			gathered, err := gather(cmd)
 			if err != nil {
 				return err
 			}
 			found := doctor.Examine(gathered)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), doctorAnswer{!doctor.Wrong(found), findings(found)})
-			} else {
-				err = printFindings(cmd.OutOrStdout(), say, found)
-			}
-			if err == nil && doctor.Wrong(found) {
-				return exitCode(exitFailed)
-			}
-			return err
+			wrong := doctor.Wrong(found)
+			return failedIf(wrong, respond(cmd, doctorAnswer{!wrong, findings(found)}, func(w io.Writer) error {
+				return printFindings(w, wordsFor(cmd), found)
+			}))
 		},
-	}
-	in.add(cmd)
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
-// gather gets the facts from the agent, or else reads everything itself. It returns only errors of the command line;
-// all others are findings.
-func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
-	o := in.options(cmd)
+// gather gets the facts from the agent, or reads everything itself if there is none. It returns errors of the command line only;
+// all others become findings.
+func gather(cmd *cobra.Command) (doctor.Facts, error) {
+	o := settingsSources(cmd)
 	c := config.Default()
 	var problems []strictyaml.Problem
 	for i, from := range []config.Options{
@@ -92,12 +77,12 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	} {
 		loaded, _, found := config.Load(from)
 		for _, p := range found {
-			if strings.HasPrefix(p.File, "--") || p.File == in.file && p.Line == 0 {
+			if strings.HasPrefix(p.File, "--") || p.File == o.Explicit && p.Line == 0 {
 				return doctor.Facts{}, badInput(errors.New(p.String()))
 			}
 		}
 		if i == 0 {
-			problems = found // continue with whatever else is valid
+			problems = found // then try with fewer sources: whatever else is valid is examined
 		}
 		if loaded != nil {
 			c = loaded
@@ -124,7 +109,7 @@ func gather(cmd *cobra.Command, in *settingsFlags) (doctor.Facts, error) {
 	return g, cmd.Context().Err()
 }
 
-// registered returns how the agent of these settings is registered to start at log-in; nil if that is unknown.
+// registered returns how the agent that these settings mean is registered to start at log-in; nil: unknown.
 func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	m, err := serviceManager()
 	if err != nil {
@@ -142,11 +127,11 @@ func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
 }
 
-// asks is how often to ask the agent until its two answers have the same generation.
+// asks is how often the agent is asked until its two answers have the same generation.
 const asks = 3
 
-// askBoth returns both answers of the agent, of the same generation if possible.
-func askBoth(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
+// askStatusAndDevices returns the agent's status and devices, of the same generation if possible.
+func askStatusAndDevices(ctx context.Context, c *control.Client) (st control.Status, list control.Devices, err error) {
 	for i := 0; i == 0 || i < asks && st.Generation != list.Generation; i++ {
 		if st, err = c.Status(ctx); err != nil {
 			return st, list, err
@@ -158,16 +143,16 @@ func askBoth(ctx context.Context, c *control.Client) (st control.Status, list co
 	return st, list, nil
 }
 
-// askFacts gets either all facts from the agent, or none.
+// askFacts gets all facts from the agent, or none.
 func askFacts(ctx context.Context, c *control.Client, g *doctor.Facts) error {
-	st, list, err := askBoth(ctx, c)
+	st, list, err := askStatusAndDevices(ctx, c)
 	if err == nil {
 		g.Status, g.Sources, g.Devices, g.HID, g.CataloguePath = &st, st.Sources, list, st.HID, st.Catalogue
 	}
 	return err
 }
 
-// loadCatalogue reads the catalogue in force, and checks the one in the settings if it is another.
+// loadCatalogue reads the catalogue in force, and checks the one in the settings if that is another one.
 func loadCatalogue(g *doctor.Facts) {
 	if g.CataloguePath != "" {
 		cat, problems := readCatalogue(g.CataloguePath)
@@ -194,10 +179,10 @@ func readCatalogue(path string) (*catalogue.Catalogue, []strictyaml.Problem) {
 func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	set := &app.Settings{Config: c, Catalogue: g.Catalogue}
 	if c.Sources.HID {
-		g.HID = app.LookAtHID(ctx, set, host)
+		g.HID = app.ReadHID(ctx, set, host)
 	}
 	var err error
-	if g.Sources, g.Devices, err = app.Look(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
+	if g.Sources, g.Devices, err = app.ReadDevices(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
 		reason := health.Wrap(err, health.SourcesNotOpened, health.Problem, nil)
 		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error(), Reason: &reason.Condition}}
 	}

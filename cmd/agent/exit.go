@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// The exit codes, as every verb's help documents them.
+// The exit codes that every verb's help documents.
 const (
 	exitOK       = 0
 	exitFailed   = 1 // the operation failed, or the answer is no
@@ -20,12 +20,12 @@ const (
 // badInput marks an error that the user's input caused.
 func badInput(err error) error { return app.InputError{Err: err} }
 
-// exitCode is an error that only sets the exit code, when the message has been printed already.
+// exitCode is an error that only sets the exit code, because its message has already been printed.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// exitCodeOf returns the exit code for err of a program called with args, and whether its message has been printed already.
+// exitCodeOf returns the exit code for the error of a program called with args, and whether its message has already been printed.
 func exitCodeOf(err error, args []string) (code int, said bool) {
 	var silent exitCode
 	switch {
@@ -42,7 +42,7 @@ func exitCodeOf(err error, args []string) (code int, said bool) {
 	}
 }
 
-// supervisedExit maps an exit code to one that tells a service manager whether a restart may help.
+// supervisedExit returns the exit code that tells a service manager whether a restart may help.
 func supervisedExit(err error) int {
 	switch {
 	case errors.As(err, new(app.InputError)):
@@ -54,8 +54,8 @@ func supervisedExit(err error) int {
 	}
 }
 
-// exitOf makes of Run's error one whose exit code tells who supervises an agent how that has ended. Whichever way the process ends goes
-// through here: as Run returns, as what is left to do hangs, or as Windows does not wait for it.
+// exitOf replaces Run's error by one whose exit code tells the agent's supervisor how the agent ended. Every end of the process goes through
+// here: when Run returns, when the rest hangs, and when Windows does not wait for it.
 func exitOf(how app.Ending, err error, supervised bool) error {
 	code, is := map[app.Ending]exitCode{
 		app.EndsSucceeded: supervise.ExitSucceeded, app.EndsReplaced: supervise.ExitReplaced, app.EndsWithSession: supervise.ExitSession,

@@ -28,7 +28,6 @@ overruled; or why the endpoint is not reported. ENDPOINT is its id, the id that 
 its name that no other endpoint has.
 
 Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeByAgent(endpointArguments),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if strings.TrimSpace(args[0]) == "" {
@@ -44,11 +43,7 @@ Exit codes: 1 no agent runs, or there is no such endpoint; 2 the input is wrong.
 			return err
 		}
 		loadCatalogue(&g)
-		say, err := wordsFor(cmd)
-		if err != nil {
-			return err
-		}
-		return explain(cmd.OutOrStdout(), say, g, e)
+		return explain(cmd.OutOrStdout(), wordsFor(cmd), g, e)
 	})
 }
 
@@ -90,7 +85,7 @@ type explanation struct {
 
 // explain prints what is sent of e, and why.
 func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	x := explanation{words{say, f.Now}, f, t}
 	row(t, say.Text("cli.explain.head", texts.Args{"id": e.ID, "type": string(e.Type), "name": e.Name, "source": e.Source}))
 	r, reported := f.Devices.ReportOf(e)

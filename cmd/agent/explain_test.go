@@ -17,7 +17,7 @@ import (
 )
 
 // explained is what 'explain' says of the first endpoint.
-func explained(t *testing.T, p *doctortest.Patient) string {
+func explained(t *testing.T, p *doctortest.Machine) string {
 	t.Helper()
 	p.Resolve(t)
 	e := p.Devices.Endpoints[0]
@@ -39,7 +39,7 @@ func explained(t *testing.T, p *doctortest.Patient) string {
 // doctor has.
 func TestExplainUnknown(t *testing.T) {
 	t.Parallel()
-	sources := func(p *doctortest.Patient, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
+	sources := func(p *doctortest.Machine, rules ...catalogue.SourceRule) { p.Catalogue.Products[0].Sources = rules }
 	rule := func(f devices.Field, k catalogue.SourceKind) catalogue.SourceRule {
 		return catalogue.SourceRule{Field: f, SourceKind: k}
 	}
@@ -51,73 +51,73 @@ func TestExplainUnknown(t *testing.T) {
 		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: at, Value: value, Note: note}}}}
 	}
 	for name, c := range map[string]struct {
-		set  func(*doctortest.Patient)
+		set  func(*doctortest.Machine)
 		want string
 	}{
 		"hid_usage without a device": {
-			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, usage)) },
+			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, usage)) },
 			"sources[0] hid_usage +does not know: no HID device of the product is there that sends what this source reads",
 		},
-		"hid_report that has not come": {func(p *doctortest.Patient) {
+		"hid_report that has not come": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, report))
 			p.HID = hid(devices.Unknown, "", "sources[0]")
 		}, "sources[0] hid_report +does not know: the device (hidraw3) has not shown it since"},
-		"hid_query with a remark": {func(p *doctortest.Patient) {
+		"hid_query with a remark": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDQuery: &catalogue.HIDQuery{}}))
 			p.HID = hid(devices.Unknown, "it did not answer", "sources[0]")
 		}, "sources[0] hid_query +does not know: hidraw3: it did not answer"},
-		"hidpp of another unit": {func(p *doctortest.Patient) {
+		"hidpp of another unit": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDPP: &catalogue.HIDPP{}}))
 			p.HID = hid(devices.True, "", "sources[0]")
 		}, "sources[0] hidpp +does not know: the HID device that knows it is a part of another unit"},
 		"HID is not read": {
-			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
+			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
 			"sources[0] hid_usage +does not know: the agent reads no HID devices",
 		},
 		"os_endpoint_mute in software": {
-			func(p *doctortest.Patient) { sources(p, rule(devices.HardwareMute, mute)) },
+			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, mute)) },
 			"sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch in the device",
 		},
-		"os_endpoint_mute that is not told": {func(p *doctortest.Patient) {
+		"os_endpoint_mute that is not told": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, mute))
 			p.Endpoints[0].Mute = devices.Unknown
 		}, "sources[0] os_endpoint_mute +does not know: the system does not tell the mute"},
-		"os_endpoint_mute behind a virtual endpoint": {func(p *doctortest.Patient) {
+		"os_endpoint_mute behind a virtual endpoint": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, mute))
 			p.Endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.Endpoints[0]}
 		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch"},
-		"os_effects": {func(p *doctortest.Patient) {
+		"os_effects": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{}}))
 		}, "sources[0] os_effects +does not know: the system does not say whether echo_cancellation is active"},
-		"os_effects of another name": {func(p *doctortest.Patient) {
+		"os_effects of another name": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{Effect: devices.NoiseSuppression}}))
 		}, "whether noise_suppression is active"},
 		"alsa_ctl without a mixer": {
-			func(p *doctortest.Patient) { sources(p, rule(devices.AutomaticGainControl, agc)) },
+			func(p *doctortest.Machine) { sources(p, rule(devices.AutomaticGainControl, agc)) },
 			`sources[0] alsa_ctl +does not know: the switches of the device's mixer cannot be read, such as "AGC"`,
 		},
-		"alsa_ctl of another name": {func(p *doctortest.Patient) {
+		"alsa_ctl of another name": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.AutomaticGainControl, agc))
 			p.Endpoints[0].Controls = map[string]devices.Tri{"Gain": devices.True}
 		}, `the device's mixer has no switch "AGC"; it has "Gain"`},
-		"alsa_ctl that is neither": {func(p *doctortest.Patient) {
+		"alsa_ctl that is neither": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.AutomaticGainControl, agc))
 			p.Endpoints[0].Controls = map[string]devices.Tri{"AGC": devices.Unknown}
 		}, `the channels of the switch "AGC" of the device's mixer differ`},
-		"derive names the term": {func(p *doctortest.Patient) {
+		"derive names the term": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage, report}}}))
 			p.HID = append(hid(devices.True, "", "sources[0].derive.and[0]"), hid(devices.Unknown, "", "sources[0].derive.and[1]")...)
 		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
-		"derive passes over what knows": {func(p *doctortest.Patient) {
+		"derive passes over what knows": {func(p *doctortest.Machine) {
 			anyMute := false
 			known := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{known, usage}}}))
 		}, "sources[0] derive +does not know: hid_usage: no HID device"},
-		"no reason": {func(p *doctortest.Patient) {
+		"no reason": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage}}}))
 			p.HID = hid(devices.True, "", "sources[0].derive.and[0]")
 		}, "sources[0] derive +does not know\n"},
-		"a source before one that decides": {func(p *doctortest.Patient) {
+		"a source before one that decides": {func(p *doctortest.Machine) {
 			anyMute := false
 			sources(p, rule(devices.HardwareMute, usage), rule(devices.HardwareMute, catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}))
 		}, "sources[0] hid_usage +does not know: no HID device"},

@@ -73,7 +73,7 @@ func testEndDuringAnUpgrade(t *testing.T, end func(t *testing.T, requests chan<-
 
 	requests := make(chan installation.Request)
 	defer close(requests)
-	go obeyInstaller(requests, agent, log)
+	go serveInstaller(requests, agent, log)
 	requests <- installation.Upgrade
 	successor := bufio.NewReader(said)
 	_, err = successor.ReadString('\n')

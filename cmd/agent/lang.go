@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,26 +19,26 @@ func langFlag(root *cobra.Command) {
 		" or one of the brand; auto is the desktop's (default: English; report and tray: auto)")
 	_ = root.RegisterFlagCompletionFunc("lang", completeWords(shipped)) // fails only for an unknown flag
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		_, err := printerFor(cmd, texts.English)
+		say, err := printerFor(cmd, texts.English)
+		cmd.SetContext(context.WithValue(cmd.Context(), wordsKey{}, health.Texts{Printer: say}))
 		return err
 	}
 }
 
-// speakAsBrand makes the English of this program, which the agent and all verbs speak unless told otherwise, that of its brand. A mistake
-// in the brand's file is told by who needs what is in it.
-func speakAsBrand() {
+type wordsKey struct{}
+
+// wordsFor returns words in the requested language, or English.
+func wordsFor(cmd *cobra.Command) health.Texts { return cmd.Context().Value(wordsKey{}).(health.Texts) }
+
+// useBrandEnglish replaces English, which the agent and all verbs speak unless told otherwise, by the brand's. A mistake in the brand file is
+// reported by whatever needs its content.
+func useBrandEnglish() {
 	if say, err := app.Printer(texts.English, host); err == nil {
 		health.English = health.Texts{Printer: say}
 	}
 }
 
-// wordsFor returns words in the requested language, or English.
-func wordsFor(cmd *cobra.Command) (health.Texts, error) {
-	say, err := printerFor(cmd, texts.English)
-	return health.Texts{Printer: say}, err
-}
-
-// printerFor returns a printer for the requested language, or the best one available.
+// printerFor returns a printer for the language of --lang, or else for another one.
 func printerFor(cmd *cobra.Command, otherwise string) (texts.Printer, error) {
 	lang := otherwise
 	if asked := cmd.Flag("lang"); asked != nil && asked.Changed {

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// learnStill is how long the user must not touch the headset: long enough for a battery report or the
+	// learnHandsOff is how long the user must not touch the headset: long enough to see a battery report or the
 	// jitter of a dial.
-	learnStill = 3 * time.Second
-	// learnPatience is how long one step may take.
-	learnPatience = 10 * time.Minute
+	learnHandsOff = 3 * time.Second
+	// learnTimeout is how long one step may take.
+	learnTimeout = 10 * time.Minute
 )
 
 func learnCommand() *cobra.Command {
 	var from, save string
-	l := learner{still: learnStill, patience: learnPatience}
+	l := learner{handsOff: learnHandsOff, timeout: learnTimeout}
 	cmd := &cobra.Command{
 		Use:   "learn [VID:PID | NODE]",
 		Short: "Find a headset's mute report and propose the catalogue rule for it",
@@ -56,7 +56,6 @@ or a mark, which says something of the time since the mark before it:
 
 Exit codes: 0 there is a rule; 1 there is none, or the device cannot be read; 2 the input is wrong, or
 it is not clear which device is meant.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from != "" {
 				if len(args) > 0 || save != "" {
@@ -77,7 +76,7 @@ it is not clear which device is meant.`,
 			if err := hidAllowed(cmd); err != nil {
 				return err
 			}
-			l.open, l.in, l.talk = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
+			l.open, l.in, l.messages = openHID, cmd.InOrStdin(), cmd.ErrOrStderr()
 			return l.run(cmd.Context(), cmd.OutOrStdout(), append(args, "")[0], save)
 		},
 	}
@@ -87,7 +86,7 @@ it is not clear which device is meant.`,
 	return cmd
 }
 
-// openHID opens the HID devices of this machine. Events report why a device was left out.
+// openHID opens the HID devices of this machine. Events say why a device was left out.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
 	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -96,9 +95,9 @@ func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices,
 	return src, err
 }
 
-// hidAllowed returns an error where policy keeps the agent from HID devices. What users set for their agent does not bind them here.
+// hidAllowed returns an error if policy forbids the agent HID devices. The user's own settings for the agent do not apply here.
 func hidAllowed(cmd *cobra.Command) error {
-	o := new(settingsFlags).options(cmd)
+	o := settingsSources(cmd)
 	c, origins, problems := config.Load(config.Options{Policy: o.Policy, Registry: o.Registry})
 	if err := app.Input(problems, nil); err != nil {
 		return err
@@ -110,7 +109,7 @@ func hidAllowed(cmd *cobra.Command) error {
 }
 
 func readSession(ctx context.Context, path string) (learn.Session, error) {
-	file, err := openAbortable(ctx, path)
+	file, err := openInterruptible(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
@@ -142,9 +141,9 @@ func analyse(w io.Writer, s learn.Session) error {
 type learner struct {
 	open     func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error)
 	in       io.Reader
-	talk     io.Writer
-	still    time.Duration
-	patience time.Duration
+	messages io.Writer
+	handsOff time.Duration
+	timeout  time.Duration
 	rounds   int
 }
 
@@ -154,7 +153,7 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		return err
 	}
 	var file *os.File
-	if save != "" { // before the user has done all the work
+	if save != "" { // now, before the user does all the work
 		file, err = os.OpenFile(save, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			return badInput(fmt.Errorf("--save %s: the file exists: name another one, or remove it first", save))
@@ -173,7 +172,7 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 		if !s.Suffices() {
 			return errors.Join(fmt.Errorf("nothing learnt: %w", ended), unsaved)
 		}
-		fmt.Fprintf(l.talk, "ended: %v\n", ended)
+		fmt.Fprintf(l.messages, "ended: %v\n", ended)
 	}
 	result := analyse(out, s)
 	if unsaved != nil {
@@ -182,8 +181,8 @@ func (l *learner) run(ctx context.Context, out io.Writer, name, save string) err
 	return result
 }
 
-// keep saves a session, or removes the file if mute was never pressed: then nobody could learn from it either. Where
-// the file cannot be filled, the user need not press again: the session is saved elsewhere, or shown.
+// keep saves a session, or removes the file if mute was never pressed: nothing could be learnt from it. If the file cannot be written,
+// the session is saved elsewhere or printed, so that the user need not press everything again.
 func (l *learner) keep(file *os.File, s learn.Session) error {
 	if !slices.ContainsFunc(s, func(step learn.Step) bool { return step.Mark == learn.MarkMuted }) {
 		return errors.Join(file.Close(), os.Remove(file.Name()))
@@ -199,6 +198,6 @@ func (l *learner) keep(file *os.File, s learn.Session) error {
 	if failed == nil {
 		return fmt.Errorf("--save: %w; the recording is in %s instead", err, other.Name())
 	}
-	_ = s.Write(l.talk)
+	_ = s.Write(l.messages)
 	return fmt.Errorf("--save: %w; the recording is above, line by line", err)
 }

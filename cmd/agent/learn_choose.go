@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sidetone/internal/devices"
@@ -20,29 +19,29 @@ import (
 // lookTimeout bounds the listing of HID devices.
 const lookTimeout = 5 * time.Second
 
-// oneHeadset distinguishes the HID devices of one headset from all others.
-type oneHeadset struct {
+// headsetID is what the HID devices of one headset have in common, and those of others have not.
+type headsetID struct {
 	bus            devices.Bus
 	vid, pid, unit string
 }
 
-func headsetOf(d hid.Device) oneHeadset {
-	return oneHeadset{d.Bus, d.VID, d.PID, cmp.Or(d.Container, d.Serial)}
+func headsetOf(d hid.Device) headsetID {
+	return headsetID{d.Bus, d.VID, d.PID, cmp.Or(d.Container, d.Serial)}
 }
 
-func (h oneHeadset) ids() string { return h.vid + ":" + h.pid }
+func (h headsetID) ids() string { return h.vid + ":" + h.pid }
 
 // nameOfHID matches the ids or the node of a HID device, which on Windows is an instance id.
 var nameOfHID = regexp.MustCompile(`^([0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}|(/dev/)?hidraw[0-9]+|\w+\\[^\\]+\\[^\\]+)$`)
 
-// choose finds the headset that the user means, without opening any device.
-func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
+// choose finds the headset that the user means. It opens no device.
+func (l *learner) choose(ctx context.Context, name string) (headsetID, error) {
 	if name != "" && !nameOfHID.MatchString(name) {
-		return oneHeadset{}, badInput(fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name))
+		return headsetID{}, badInput(fmt.Errorf("%q: want the ids of a device such as 1209:0700, or a node such as hidraw3", name))
 	}
 	all, err := l.look(ctx)
 	if err != nil {
-		return oneHeadset{}, err
+		return headsetID{}, err
 	}
 	fits := learn.LikelyHeadset
 	if name != "" {
@@ -52,26 +51,25 @@ func (l *learner) choose(ctx context.Context, name string) (oneHeadset, error) {
 			})
 		}
 	}
-	var found []oneHeadset
-	for _, h := range headsets(all) {
-		if fits(partsOf(h, all)) {
-			found = append(found, h)
+	var found [][]hid.Device
+	for _, headset := range byHeadset(all) {
+		if fits(headset) {
+			found = append(found, headset)
 		}
 	}
 	if len(found) == 1 {
-		return found[0], nil
+		return headsetOf(found[0][0]), nil
 	}
-	printHID(l.talk, all)
+	printHID(l.messages, all)
 	switch {
 	case len(all) == 0:
-		return oneHeadset{}, errors.New("there is no HID device: plug in the headset or its dongle")
+		return headsetID{}, errors.New("there is no HID device: plug in the headset or its dongle")
 	case len(found) > 1 && name != "":
-		node := partsOf(found[0], all)[0].Node
-		return oneHeadset{}, badInput(fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, node))
+		return headsetID{}, badInput(fmt.Errorf("%d devices are %s: name one by a node, such as %s", len(found), name, found[0][0].Node))
 	case name != "":
-		return oneHeadset{}, badInput(fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name))
+		return headsetID{}, badInput(fmt.Errorf("no HID device is %s: name one of the list by its ids or its node", name))
 	default:
-		return oneHeadset{}, badInput(fmt.Errorf("%d devices look like a headset: "+
+		return headsetID{}, badInput(fmt.Errorf("%d devices look like a headset: "+
 			"name the one to learn from by its ids or its node, as in 'sidetone learn %s'", len(found), headsetOf(all[0]).ids()))
 	}
 }
@@ -90,28 +88,21 @@ func (l *learner) look(ctx context.Context) ([]hid.Device, error) {
 	return all, err
 }
 
-func headsets(all []hid.Device) []oneHeadset {
-	var out []oneHeadset
+// byHeadset groups devices by headset, in their order.
+func byHeadset(all []hid.Device) (groups [][]hid.Device) {
 	for _, d := range all {
-		if h := headsetOf(d); !slices.Contains(out, h) {
-			out = append(out, h)
+		i := slices.IndexFunc(groups, func(g []hid.Device) bool { return headsetOf(g[0]) == headsetOf(d) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
 		}
+		groups[i] = append(groups[i], d)
 	}
-	return out
-}
-
-func partsOf(h oneHeadset, all []hid.Device) []hid.Device {
-	var out []hid.Device
-	for _, d := range all {
-		if headsetOf(d) == h {
-			out = append(out, d)
-		}
-	}
-	return out
+	return groups
 }
 
 func printHID(w io.Writer, all []hid.Device) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	for _, d := range all {
 		facts := ""
 		if d.Interface >= 0 {

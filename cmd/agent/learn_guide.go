@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,15 +29,11 @@ type capture struct {
 	session  learn.Session
 	attached map[string]bool   // nodes that are read
 	names    []string          // of the devices that are read
-	denied   map[string]string // why the others are not, by node
+	denied   map[string]string // why the others are not read, by node
 	reports  int               // since the last mark
-	locked   string            // the udev rule for those that only root may read
+	locked   string            // the udev rule for devices that only root may read
 	opened   signal.Signal     // a device was opened or denied
-	gone     chan struct{}     // closed when a device that was read is gone
-}
-
-func newCapture() *capture {
-	return &capture{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), gone: make(chan struct{})}
+	end      func(error)       // ends the guide
 }
 
 func (r *capture) handle(e hid.Event) {
@@ -50,7 +47,7 @@ func (r *capture) handle(e hid.Event) {
 	case hid.Denied:
 		trouble := e.Error
 		if e.Reason != nil && e.Reason.Code == health.HIDDenied {
-			trouble = "no permission to read " + e.Reason.Args["path"] // the remedy in its text is for who has a catalogue
+			trouble = "no permission to read " + e.Reason.Args["path"] // the remedy in its text needs a catalogue
 			r.locked = catalogue.UdevRule(e.Device.VID, e.Device.PID)
 		}
 		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
@@ -59,11 +56,7 @@ func (r *capture) handle(e hid.Event) {
 	case hid.Gone:
 		if r.attached[e.Node] {
 			delete(r.attached, e.Node)
-			select {
-			case <-r.gone:
-			default:
-				close(r.gone)
-			}
+			r.end(errGone)
 		}
 	}
 	if e.Kind == hid.Attached || e.Kind == hid.Denied {
@@ -94,32 +87,33 @@ func (r *capture) state() (names []string, denied string) {
 		denied += ": run this with sudo, or put this line into /etc/udev/rules.d/70-" + programName() +
 			"-hid.rules and plug the device in again: " + r.locked
 	}
-	return append([]string(nil), r.names...), denied
+	return slices.Clone(r.names), denied
 }
 
 // record guides the user through the presses. If that ends early, it returns what was captured, and why.
-func (l *learner) record(ctx context.Context, h oneHeadset) (learn.Session, error) {
-	r := newCapture()
+func (l *learner) record(ctx context.Context, h headsetID) (learn.Session, error) {
+	guided, end := context.WithCancelCause(context.WithoutCancel(ctx)) // with the cause that the user is told
+	defer context.AfterFunc(ctx, func() { end(errInterrupted) })()
+	r := &capture{attached: map[string]bool{}, denied: map[string]string{}, opened: signal.New(), end: end}
 	src, err := l.open(func(d hid.Device) bool { return headsetOf(d) == h }, r.handle)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
 	listed := make(chan devices.Observation, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		platform.Follow(ctx, src, nil, func(o devices.Observation) {
+		platform.Follow(guided, src, nil, func(o devices.Observation) {
 			select {
 			case listed <- o:
 			default:
 			}
 		})
 	})
-	err = l.begin(ctx, r, listed)
+	err = l.begin(guided, r, listed)
 	if err == nil {
-		err = l.guide(ctx, r)
+		err = l.guide(guided, r)
 	}
-	cancel()
+	end(nil)
 	reading.Wait() // then there are no more events
 	return r.session, err
 }
@@ -134,18 +128,17 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 		}
 		notes = health.English.Phrases(o.Notes)
 	case <-ctx.Done():
-		return errInterrupted
+		return context.Cause(ctx)
 	}
-	limit := time.NewTimer(openTimeout)
-	defer limit.Stop()
+	limit := time.After(openTimeout)
 	for {
 		names, denied := r.state()
 		switch {
 		case len(names) > 0:
 			if denied != "" {
-				fmt.Fprintf(l.talk, "note: reports will be missing: %s\n", denied)
+				fmt.Fprintf(l.messages, "note: reports will be missing: %s\n", denied)
 			}
-			fmt.Fprintf(l.talk, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
+			fmt.Fprintf(l.messages, "Learning from %s. Ctrl-C ends it.\n", printable(strings.Join(names, ", ")))
 			return nil
 		case denied != "":
 			return errors.New(denied)
@@ -153,15 +146,15 @@ func (l *learner) begin(ctx context.Context, r *capture, listed <-chan devices.O
 		select {
 		case <-r.opened:
 		case <-ctx.Done():
-			return errInterrupted
-		case <-limit.C:
+			return context.Cause(ctx)
+		case <-limit:
 			advice := cmp.Or(strings.Join(notes, "; "), "plug it in again")
 			return fmt.Errorf("the device could not be opened within %v: %s", openTimeout, printable(advice))
 		}
 	}
 }
 
-// Reasons for which the guide may end early.
+// The reasons why the guide may end early.
 var (
 	errInterrupted = errors.New("interrupted")
 	errNoMoreInput = errors.New("no more input")
@@ -174,27 +167,30 @@ func (l *learner) guide(ctx context.Context, r *capture) error {
 	step := 0
 	say := func(format string, args ...any) {
 		step++
-		fmt.Fprintf(l.talk, "%d. "+format, append([]any{step}, args...)...)
+		fmt.Fprintf(l.messages, "%d. "+format, append([]any{step}, args...)...)
 	}
 	ask := func(m learn.Mark, what string) error {
 		say("%s, then press Enter. ", what)
-		if err := l.enter(ctx, r, lines); err != nil {
-			fmt.Fprintln(l.talk)
+		if err := l.enter(ctx, lines); err != nil {
+			fmt.Fprintln(l.messages)
 			return err
 		}
-		fmt.Fprintf(l.talk, "   %s\n", count(r.mark(m), "report"))
+		fmt.Fprintf(l.messages, "   %s\n", count(r.mark(m), "report"))
 		return nil
 	}
 	if err := ask(learn.MarkUnmuted, "Make sure that the microphone is NOT muted"); err != nil {
 		return err
 	}
-	say("Keep your hands off the headset for %v ... ", l.still)
-	err := l.wait(ctx, r)
-	fmt.Fprintln(l.talk)
-	if err != nil {
-		return err
+	say("Keep your hands off the headset for %v ... ", l.handsOff)
+	select {
+	case <-time.After(l.handsOff):
+	case <-ctx.Done():
 	}
-	fmt.Fprintf(l.talk, "   %s\n", count(r.mark(learn.MarkHandsOff), "report"))
+	fmt.Fprintln(l.messages)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fmt.Fprintf(l.messages, "   %s\n", count(r.mark(learn.MarkHandsOff), "report"))
 	if err := ask(learn.MarkOther, "Use everything but mute once: volume, dial, other buttons"); err != nil {
 		return err
 	}
@@ -209,8 +205,7 @@ func (l *learner) guide(ctx context.Context, r *capture) error {
 	return nil
 }
 
-// lines yields a value for each line of input, until the input or ctx ends. A pending read then blocks until
-// there is a line.
+// lines sends a value for each line of input, and is closed when the input or ctx ends. A pending read goes on until there is a line.
 func (l *learner) lines(ctx context.Context) <-chan struct{} {
 	lines := make(chan struct{})
 	go func() {
@@ -227,37 +222,18 @@ func (l *learner) lines(ctx context.Context) <-chan struct{} {
 }
 
 // enter waits for Enter.
-func (l *learner) enter(ctx context.Context, r *capture, lines <-chan struct{}) error {
-	limit := time.NewTimer(l.patience)
-	defer limit.Stop()
+func (l *learner) enter(ctx context.Context, lines <-chan struct{}) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("nobody pressed Enter for %v", l.timeout))
+	defer cancel()
 	select {
 	case _, more := <-lines:
 		switch {
 		case more:
 			return nil
-		case ctx.Err() != nil:
-			return errInterrupted
+		case ctx.Err() == nil:
+			return errNoMoreInput
 		}
-		return errNoMoreInput
-	case <-r.gone:
-		return errGone
 	case <-ctx.Done():
-		return errInterrupted
-	case <-limit.C:
-		return fmt.Errorf("nobody pressed Enter for %v", l.patience)
 	}
-}
-
-// wait waits while nobody touches the headset.
-func (l *learner) wait(ctx context.Context, r *capture) error {
-	over := time.NewTimer(l.still)
-	defer over.Stop()
-	select {
-	case <-over.C:
-		return nil
-	case <-r.gone:
-		return errGone
-	case <-ctx.Done():
-		return errInterrupted
-	}
+	return context.Cause(ctx)
 }

@@ -50,8 +50,7 @@ func unknownBefore(p learn.Proposal) string {
 	return fmt.Sprintf("; unknown at the %d before its first report", p.Marks-p.Right)
 }
 
-// printSummary prints reports below each other, with marks under the bytes that differ from the report
-// before.
+// printSummary prints reports below each other, with marks under the bytes that differ from the previous one.
 func printSummary(w io.Writer, s learn.ReportSummary) {
 	fmt.Fprintf(w, "#\n# %s", s.Device.Node)
 	if s.Device.Interface >= 0 {

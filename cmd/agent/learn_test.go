@@ -230,7 +230,7 @@ func newTuition(t *testing.T, name, save string, open opener) *tuition {
 	t.Helper()
 	in, answers := io.Pipe()
 	d := &tuition{t: t, in: answers, talk: &spoken{more: make(chan struct{})}, done: make(chan error, 1)}
-	l := learner{open: open, in: in, talk: d.talk, still: time.Millisecond, patience: patience, rounds: 2}
+	l := learner{open: open, in: in, messages: d.talk, handsOff: time.Millisecond, timeout: patience, rounds: 2}
 	ctx, cancel := context.WithCancel(deadline(t))
 	d.cancel = cancel
 	t.Cleanup(func() { cancel(); answers.Close() })
@@ -401,7 +401,7 @@ func TestLearnChooses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var talk bytes.Buffer
-			l := learner{open: (&fakeHID{all: c.all}).open, talk: &talk}
+			l := learner{open: (&fakeHID{all: c.all}).open, messages: &talk}
 			_, err := l.choose(deadline(t), c.name)
 			if c.want == "" {
 				require.NoError(t, err)

@@ -19,15 +19,15 @@ import (
 // logFileMB is the size at which the log file is rotated. One older file is kept: 10 MB in total.
 const logFileMB = 5
 
-// runLog is the log of 'run': on standard error, for the journal with priorities, and where neither that nor a terminal shows it, and on
-// Windows always, also in a file, whose path it returns.
+// runLog returns the log of 'run', on standard error, with priorities if that is the journal. If neither a journal nor a terminal shows it,
+// and always on Windows, it is also kept in a file, whose path is returned.
 func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.Logger, file string) {
 	if isJournal(os.Stderr, host.Getenv("JOURNAL_STREAM")) {
 		out := &prioritized{Writer: stderr}
 		return slog.New(journal{logger(out, set.Config.Log, level).Handler(), out}), ""
 	}
 	log = logger(stderr, set.Config.Log, level)
-	if runtime.GOOS != "windows" && isTerminal(os.Stderr) { // the consoles that agents have there are seen by nobody, most of the time
+	if runtime.GOOS != "windows" && isTerminal(os.Stderr) { // on Windows, nobody sees the console that an agent usually has
 		return log, ""
 	}
 	file, err := paths.LogFile(host.Getenv, programName(), set.Identity.ID)
@@ -35,14 +35,14 @@ func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err != nil {
-		log.Warn("the log is kept in no file", "reason", err)
+		log.Warn("the log is not kept in a file", "reason", err)
 		return log, ""
 	}
 	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
 }
 
-// keepFailure adds to the log file why an agent that was started at log-in on Windows ends: nobody sees its standard error.
-func keepFailure(args []string, err error) {
+// logFailure logs to the file why an agent that was started at log-in on Windows ends: nobody sees its standard error.
+func logFailure(args []string, err error) {
 	if len(args) == 0 || args[0] != "run" || host.Getenv(supervise.StopEventVariable) == "" {
 		return
 	}

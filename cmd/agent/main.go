@@ -1,4 +1,4 @@
-// Command agent is the sidetone binary: one file for each verb, wiring only.
+// Command agent is the sidetone binary: one file for each verb, and nothing but wiring.
 package main
 
 import (
@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,12 +25,12 @@ func main() {
 	serveProcess(context.Background())
 }
 
-// serveProcess does what the command line of this process says, until ctx ends or the user ends it, and exits.
+// serveProcess executes the command line of this process, until it is done, ctx ends or the user interrupts it, and exits.
 func serveProcess(ctx context.Context) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	keepBrokenPipes()
-	speakAsBrand()
+	handleBrokenPipes()
+	useBrandEnglish()
 	os.Exit(execute(ctx, os.Args[1:]))
 }
 
@@ -45,7 +44,7 @@ func execute(ctx context.Context, args []string) int {
 	code, said := exitCodeOf(err, args)
 	if !said {
 		printError(root.ErrOrStderr(), err)
-		keepFailure(args, err)
+		logFailure(args, err)
 	}
 	return code
 }
@@ -76,24 +75,21 @@ Answers go to standard output, everything else to standard error.
 Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asVersion {
-				printVersion(cmd.OutOrStdout())
-				return nil
+				return printVersion(cmd.OutOrStdout())
 			}
 			return cmd.Help()
 		},
 	}
 	root.Flags().BoolVar(&asVersion, "version", false, "print the version, as the verb does")
 	root.SetOut(out)
-	root.SetFlagErrorFunc(badFlag)
+	root.SetFlagErrorFunc(flagError)
 	langFlag(root)
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
 		upgradeCommand(), logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(),
-		devicesCommand(),
-		learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), trayCommand(), versionCommand(),
+		devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), trayCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -102,20 +98,20 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = brand.Commands(f.Usage, name) })
 		switch {
 		case c.Name() == "help":
-			c.Args = knownTopic
-			continue
-		case c.Name() == "completion":
-			c.Args, c.RunE = knownVerb, needsVerb
-		case c.Parent() != nil && c.Parent().Name() == "completion":
-			c.Args = noArgs
-		case strings.Contains(c.Use, " "):
-			c.Args = asUsed(c.Args)
+			c.Args = checkHelpTopic
+		case c.HasSubCommands():
+			c.Args = argsAsInput(checkVerb)
+		default:
+			c.Args = argsAsInput(argsAsUsed)
 		}
-		c.Args = argsAsInput(c.Args)
+		if c != root && c.HasSubCommands() {
+			c.RunE = requireVerb
+		}
 	}
 	return root
 }
 
+// all returns c and all commands below it.
 func all(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {

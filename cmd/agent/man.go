@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// A program that is built with the tag man writes the man pages of all verbs into the folder that is its only argument, under the name
-// that it has by its brand. It does not ship: what makes man pages is larger than what it documents.
+// A program built with the tag man writes the man pages of all verbs, under its brand's name, into the folder that is its only argument. It
+// does not ship: the generator is larger than the program that it documents.
 func init() {
 	root := rootCommand(io.Discard)
 	root.DisableAutoGenTag = true

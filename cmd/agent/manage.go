@@ -17,7 +17,6 @@ func stopCommand() *cobra.Command {
 		Long: `Has the agent tell clients that it ends, as rpc.on_exit has it, and end.
 
 Exit code 1 if no agent runs.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
 		if empty {
 			return c.StopEmpty(cmd.Context())
@@ -38,7 +37,6 @@ force, and to a service manager it is the same unit. If the new program does not
 That may take a minute, until each client takes a new connection (docs/service.md).
 
 Exit code 1 if no agent runs, or the new program does not get ready.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Upgrade(cmd.Context()) })
 }
 
@@ -49,7 +47,6 @@ func logLevelCommand() *cobra.Command {
 		Long: `LEVEL is debug, info, warn or error. The next start of the agent goes by the setting log.level again.
 
 Exit code 1 if no agent runs.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeWords(config.LogLevel("").Enum()),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		err := c.SetLogLevel(cmd.Context(), args[0])

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// answer is standard output. Verbs need not check for write errors: the first one is kept, and ends a verb
-// that would continue.
+// answer is standard output. Verbs need not check for write errors: it keeps the first one, and stops the verb.
 type answer struct {
 	io.Writer
 	stop func()
@@ -32,8 +31,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failure replaces the result of a verb with the error of writing its output. A reader that has closed the
-// pipe, as head does, needs no message.
+// failure replaces the result of a verb by the error of writing its output, if there was one. A reader that
+// has closed the pipe, as head does, needs no message.
 func (a *answer) failure(err error) error {
 	if a.err == nil {
 		return err
@@ -48,9 +47,30 @@ func (a *answer) failure(err error) error {
 	return fmt.Errorf("cannot write the answer: %w", reason)
 }
 
-func jsonFlag(cmd *cobra.Command, v *bool) {
-	cmd.Flags().BoolVar(v, "json", false, "print JSON")
+// withJSON adds --json to a verb.
+func withJSON(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().Bool("json", false, "print JSON")
+	return cmd
 }
+
+// respond prints v as JSON if --json was given, or else as text.
+func respond(cmd *cobra.Command, v any, printText func(io.Writer) error) error {
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	return printText(cmd.OutOrStdout())
+}
+
+// failedIf returns err or, if there is none, exit code 1 if the answer is no.
+func failedIf(no bool, err error) error {
+	if err == nil && no {
+		return exitCode(exitFailed)
+	}
+	return err
+}
+
+// wantsJSON reports whether --json was given.
+func wantsJSON(cmd *cobra.Command) bool { return cmd.Flag("json").Value.String() == "true" }
 
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

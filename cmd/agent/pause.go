@@ -21,7 +21,6 @@ mute, until 'sidetone resume', until the time of --for is over, or until the nex
 goes on to show what is known, and says that reporting is paused. A start of the agent does not end a pause.
 
 Exit code 1 if no agent runs.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
 		switch {
 		case length != 0 && r.UntilLogin:
@@ -29,14 +28,10 @@ Exit code 1 if no agent runs.`,
 		case length != 0 && (length < time.Millisecond || length > control.MaxPause):
 			return badInput(fmt.Errorf("--for %v: want 1ms to %v", length, control.MaxPause))
 		}
-		say, err := wordsFor(cmd)
-		if err != nil {
-			return err
-		}
 		r.ForMS = length.Milliseconds()
 		p, err := c.Pause(cmd.Context(), r)
 		if err == nil {
-			fmt.Fprintln(cmd.OutOrStdout(), words{Texts: say}.pause(p))
+			fmt.Fprintln(cmd.OutOrStdout(), words{Texts: wordsFor(cmd)}.pause(p))
 		}
 		return err
 	})
@@ -52,6 +47,5 @@ func resumeCommand() *cobra.Command {
 		Long: `Has the agent tell clients again what is known. Nothing happens if it does so already.
 
 Exit code 1 if no agent runs.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Resume(cmd.Context()) })
 }

@@ -28,7 +28,6 @@ off, or the machine sleeps: then say it again.
 
 Flags: hardware_mute, echo_cancellation, noise_suppression, automatic_gain_control.
 Exit code 1 if no agent runs or it refuses.`,
-		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: completeByAgent(pushArguments),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		var err error

@@ -29,7 +29,6 @@ A recording holds names and serial numbers of devices, every report that the dev
 catalogue send, and the catalogue. Look at it before you give it away.
 
 Exit code 1 if no agent runs, the file exists or cannot be written, or the recording was cut off.`,
-		Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {
 		if limit < 0 {
 			return badInput(errors.New("--for: below zero"))
@@ -56,7 +55,7 @@ Exit code 1 if no agent runs, the file exists or cannot be written, or the recor
 	return cmd
 }
 
-// recordFile is the output file of a recording. It is opened at the first write.
+// recordFile is the output file of a recording. The first write opens it.
 type recordFile struct {
 	path   string
 	force  bool
@@ -65,10 +64,10 @@ type recordFile struct {
 	out           io.Writer
 	inputs, lists int
 	length        engine.Span
-	end           *engine.End // nil: the last line has not arrived
+	end           *engine.End // nil: the last line has not come
 }
 
-// write writes a line unbuffered, so that the file is always up to date.
+// write writes a line without a buffer, so that the file is always up to date.
 func (f *recordFile) write(line []byte) error {
 	if f.out == nil {
 		if err := f.open(); err != nil {
@@ -135,12 +134,12 @@ func (f *recordFile) close() error {
 }
 
 // summary describes what was recorded.
-func (f *recordFile) summary(talk io.Writer) error {
+func (f *recordFile) summary(messages io.Writer) error {
 	if f.out == nil {
 		return errors.New("record: it has ended before it began; nothing was recorded")
 	}
-	fmt.Fprintf(talk, "recorded %s and %s in %v to %s\n",
-		count(f.inputs, "input"), count(f.lists, "list"), short(time.Duration(f.length)), f.path)
+	fmt.Fprintf(messages, "recorded %s and %s in %v to %s\n",
+		count(f.inputs, "input"), count(f.lists, "list"), rounded(time.Duration(f.length)), f.path)
 	switch {
 	case f.end == nil:
 		return errors.New("record: the recording was cut off: the connection to the agent has broken")
@@ -150,8 +149,8 @@ func (f *recordFile) summary(talk io.Writer) error {
 	return nil
 }
 
-// short rounds a duration for display.
-func short(d time.Duration) time.Duration {
+// rounded rounds a duration for display.
+func rounded(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond)
 	}

@@ -20,7 +20,7 @@ import (
 
 func replayCommand() *cobra.Command {
 	var catalogue string
-	var lists, asJSON bool
+	var lists bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Replay a recording and compare what is reported",
@@ -33,16 +33,15 @@ would have changed. A recording that was written by hand needs it.
 --lists prints the lists of the replay, one line of JSON for each, and the verdict to standard error.
 
 Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the catalogue is wrong.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if lists && asJSON {
+			if lists && wantsJSON(cmd) {
 				return badInput(errors.New("--lists and --json: want one of them"))
 			}
 			set, err := replaySettings(catalogue)
 			if err != nil {
 				return err
 			}
-			file, err := openAbortable(cmd.Context(), args[0])
+			file, err := openInterruptible(cmd.Context(), args[0])
 			if err != nil {
 				return badInput(err)
 			}
@@ -59,22 +58,15 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)),
 				Lists: len(r.Lists), Exact: r.Exact, Cut: r.Cut, Differences: r.Differences(),
 			}
-			if err := v.print(cmd, r, lists, asJSON); err != nil {
-				return err
-			}
-			if len(v.Differences) > 0 {
-				return exitCode(exitFailed)
-			}
-			return nil
+			return failedIf(len(v.Differences) > 0, v.print(cmd, r, lists))
 		},
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
 	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	return withJSON(cmd)
 }
 
-// replaySettings returns the settings for a recording without its own: the defaults, and the catalogue.
+// replaySettings returns the settings for a recording that has none: the defaults with the catalogue, or nothing without one.
 func replaySettings(file string) (engine.Settings, error) {
 	if file == "" {
 		return engine.Settings{}, nil
@@ -90,9 +82,9 @@ func defaultSettings(cat *catalogue.Catalogue) (engine.Settings, error) {
 	return app.NewSettings(config.Default(), cat).Engine()
 }
 
-// replay plays a file to its end, and calls seen after each record. Errors name the line.
+// replay plays a file to its end, and calls seen after each record with what has come of it so far. Errors name the line.
 func replay(
-	talk io.Writer, name string, file io.Reader, p *engine.Player,
+	messages io.Writer, name string, file io.Reader, p *engine.Player,
 	seen func(line int, r engine.Record, so engine.Replayed),
 ) (engine.Replayed, error) {
 	torn, err := readRecords(name, file, func(line int, r engine.Record) error {
@@ -114,10 +106,10 @@ func replay(
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	if torn > 0 {
-		fmt.Fprintf(talk, "%s: %s:%d: the last line is not whole: left out\n", programName(), name, torn)
+		fmt.Fprintf(messages, "%s: %s:%d: the last line is not whole: left out\n", programName(), name, torn)
 	}
 	if r.Cut != "" {
-		fmt.Fprintf(talk, "%s: %s ends before its time: %s; what is there was replayed\n", programName(), name, printable(r.Cut))
+		fmt.Fprintf(messages, "%s: %s ends before its time: %s; what is there was replayed\n", programName(), name, printable(r.Cut))
 	}
 	return r, nil
 }
@@ -174,15 +166,15 @@ type verdict struct {
 	Inputs      int                 `json:"inputs"`
 	Length      engine.Span         `json:"length"` // of the recording
 	Took        engine.Span         `json:"took"`
-	Lists       int                 `json:"lists"` // that the replay has published
+	Lists       int                 `json:"lists"` // that the replay published
 	Exact       bool                `json:"exact"` // times and generations were compared, too
 	Cut         string              `json:"cut,omitempty"`
 	Differences []engine.Difference `json:"differences"`
 }
 
-func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists, asJSON bool) error {
+func (v verdict) print(cmd *cobra.Command, r engine.Replayed, lists bool) error {
 	switch {
-	case asJSON:
+	case wantsJSON(cmd):
 		v.Differences = append([]engine.Difference{}, v.Differences...)
 		return printJSON(cmd.OutOrStdout(), v)
 	case !lists:
@@ -206,11 +198,11 @@ func (v verdict) printText(w io.Writer) {
 		says = count(n, "difference") + " to the recording"
 	}
 	fmt.Fprintf(w, "replayed %s of %v in %.3g s (%d x real time): %s, %s\n",
-		count(v.Inputs, "input"), short(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
+		count(v.Inputs, "input"), rounded(length), took.Seconds(), int64(length/max(1, took)), count(v.Lists, "list"), says)
 	printDifferences(w, v.Differences)
 }
 
-// printDifferences shows the first of them.
+// printDifferences prints the first few.
 func printDifferences(w io.Writer, all []engine.Difference) {
 	const enough = 5
 	for i, d := range all {

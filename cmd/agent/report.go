@@ -14,7 +14,6 @@ import (
 
 	"sidetone/internal/app"
 	"sidetone/internal/brand"
-	"sidetone/internal/control"
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/paths"
@@ -22,7 +21,6 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var in askFlags
 	var recording, catalogue string
 	var force bool
 	cmd := &cobra.Command{
@@ -39,7 +37,6 @@ The language is that of the desktop, or --lang. FILE is overwritten if it is suc
 The page may hold names and serial numbers of devices; in that of 'sidetone bundle' they are masked.
 
 Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the recording or the catalogue is wrong.`,
-		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		say, err := printerFor(cmd, brand.DesktopLanguage)
@@ -50,7 +47,7 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 		if recording != "" {
 			about, err = reportRecording(cmd, recording, catalogue)
 		} else {
-			about, err = reportAgent(cmd, &in)
+			about, err = reportAgent(cmd)
 		}
 		if err != nil {
 			return err
@@ -73,17 +70,16 @@ Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the record
 		}
 		return err
 	}
-	in.add(cmd)
 	cmd.Flags().Var((*fileName)(&recording), "recording", "make it of this recording; - is standard input")
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay the recording with, instead of the recorded one")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE whatever it is")
-	return cmd
+	return withAgent(cmd)
 }
 
 // reportAgent asks the running agent.
-func reportAgent(cmd *cobra.Command, in *askFlags) (about report.Input, err error) {
-	var c *control.Client
-	if c, err = in.client(cmd); err != nil {
+func reportAgent(cmd *cobra.Command) (about report.Input, err error) {
+	c, err := findAgent(cmd, false)
+	if err != nil {
 		return about, err
 	}
 	if about.Status, err = c.Status(cmd.Context()); err != nil {
@@ -100,7 +96,7 @@ func reportRecording(cmd *cobra.Command, path, catalogue string) (about report.I
 	if err != nil {
 		return about, err
 	}
-	file, err := openAbortable(cmd.Context(), path)
+	file, err := openInterruptible(cmd.Context(), path)
 	if err != nil {
 		return about, badInput(err)
 	}

@@ -21,10 +21,9 @@ import (
 )
 
 func runCommand() *cobra.Command {
-	var in settingsFlags
 	var replace bool
 	var inPlaceOf string
-	cmd := &cobra.Command{
+	cmd := withSettings(&cobra.Command{
 		Use:   "run",
 		Short: "Report devices to the client until told to stop",
 		Long: `Watches the endpoints of this machine and keeps the client's list of certified devices up to
@@ -41,10 +40,8 @@ far it ends with exit code 1, and that one goes on (docs/service.md).
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
 SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
 that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &in, replace, inPlaceOf) },
-	}
-	in.add(cmd)
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, replace, inPlaceOf) },
+	})
 	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
 	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
 	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
@@ -53,12 +50,12 @@ that it is ready and still answers, wrong input is exit code 78 (docs/service.md
 }
 
 // run runs an agent until it is told to end, or a successor takes over.
-func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) error {
-	// First of all, and never taken back: a SIGHUP that comes while the agent starts or ends would kill it, and names of events are whose who
-	// takes them first.
+func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
+	// These come first and are never undone: a SIGHUP that comes while the agent starts or ends would kill it, and whoever takes the names
+	// of the installer's events first owns them.
 	hup := reloadRequests()
-	requests, deaf := installation.Listen()
-	set, err := in.load(cmd)
+	requests, listenErr := installation.Listen()
+	set, err := loadSettings(cmd)
 	if err != nil {
 		return err
 	}
@@ -70,7 +67,8 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	level.Set(set.Config.Log.Level.Slog())
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 	manager := service.NewNotifier(host.Getenv)
-	program, unknown := os.Executable() // now: the system would go along with a program that is moved out of the way
+	program, unknown := os.Executable()                                   // now: if the program is moved away later, the system would tell its new place
+	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
 	var agent *app.App
 	supervised := host.Getenv(supervise.StopEventVariable) != ""
 	exit := func(err error) {
@@ -79,8 +77,8 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	}
 	options := app.Options{
 		AwaitLocks: supervised,
-		Settings:   set, Load: func() (*app.Settings, error) { return in.load(cmd) },
-		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastExit(),
+		Settings:   set, Load: func() (*app.Settings, error) { return loadSettings(cmd) },
+		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastCrash,
 		EndProcess: func() { exit(nil) }, Overdue: exit,
 		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
@@ -93,12 +91,12 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
-		log.Warn("who has started the agent cannot ask it everything", "reason", err)
+		log.Warn("the program that started the agent cannot ask it everything", "reason", err)
 	}
-	if deaf != nil {
-		log.Warn("an installer cannot have the agent end in order", "reason", deaf)
+	if listenErr != nil {
+		log.Warn("an installer cannot have the agent end in order", "reason", listenErr)
 	} else {
-		go obeyInstaller(requests, agent, log)
+		go serveInstaller(requests, agent, log)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -111,15 +109,9 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 	return exitOf(agent.Ending(), err, supervised)
 }
 
-// lastExit is the code with which the agent before has crashed, as who looks after this one says.
-func lastExit() int {
-	code, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable))
-	return code
-}
-
-// obeyInstaller does what the package of this program asks, for the life of the process. An upgrade may take minutes, in which the package
-// may be removed.
-func obeyInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
+// serveInstaller does what the package of this program asks, until the process ends. Requests run at the same time: an upgrade may take
+// minutes, during which the package may be removed.
+func serveInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
 	for r := range requests {
 		log.Info("the installer asks", "request", r)
 		go func() {
@@ -137,8 +129,8 @@ func obeyInstaller(requests <-chan installation.Request, agent *app.App, log *sl
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }
 
-// successor returns the command of the program that is on disk now, with the arguments of this process, to take over from it.
-// It names this agent's identity, because a program of another vendor would find no agent to replace, and run beside this one.
+// successor returns the command that runs the program on disk with the arguments of this process, to take over from it. It names this
+// agent's identity, because a program of another vendor would find no agent to replace, and run beside this one.
 func successor(program, identity string) *exec.Cmd {
 	args := slices.Clone(os.Args[1:])
 	for _, further := range []string{"--replace", "--in-place-of=" + identity} {
@@ -146,13 +138,13 @@ func successor(program, identity string) *exec.Cmd {
 			args = append(args, further)
 		}
 	}
-	cmd := exec.Command(program, args...) //nolint:noctx // it is to outlive this process
+	cmd := exec.Command(program, args...) //nolint:noctx // it has to outlive this process
 	cmd.Env = service.SuccessorEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
 }
 
-// reloadAt makes the agent reload its configuration at each signal. The result is logged.
+// reloadAt makes the agent reload its configuration, which it logs, at each signal.
 func reloadAt(ctx context.Context, hup <-chan os.Signal, agent *app.App) {
 	for {
 		select {

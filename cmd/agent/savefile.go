@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// saveNew creates a file that must not exist, and leaves none if it fails.
+// saveNew creates a file, which must not exist. If it fails it leaves no file.
 func saveNew(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

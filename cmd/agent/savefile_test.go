@@ -42,7 +42,7 @@ func TestSessionIsNotLost(t *testing.T) {
 		r, full, err := os.Pipe()
 		require.NoError(t, err)
 		require.NoError(t, r.Close())
-		return (&learner{talk: talk}).keep(full, session)
+		return (&learner{messages: talk}).keep(full, session)
 	}
 	err := keep(io.Discard)
 	gone := syscall.EPIPE

@@ -29,8 +29,6 @@ func serviceCommand() *cobra.Command {
 fails. Where there is none the desktop starts it at log-in, and nothing restarts it. Windows starts it at log-in with a
 program that starts it again if it fails (docs/service.md).
 It belongs to one user; nothing here needs root or an administrator but --global.`,
-		Args: knownVerb,
-		RunE: needsVerb,
 	}
 	cmd.AddCommand(
 		serviceInstallCommand(),
@@ -50,10 +48,9 @@ func printFlag(cmd *cobra.Command, v *bool) {
 }
 
 func serviceInstallCommand() *cobra.Command {
-	var in settingsFlags
 	var dry, forAll bool
 	var as string
-	cmd := &cobra.Command{
+	cmd := withSettings(&cobra.Command{
 		Use:   "install",
 		Short: "Have the agent start at log-in",
 		Long: `Has the agent start at each log-in, with the settings that are given as flags here and those of the settings
@@ -68,13 +65,12 @@ With --global, as root or administrator, it starts for every user of this machin
 an agent in each session, which is --global. On Linux: systemd or autostart, of which the former goes first (docs/service.md).
 
 Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			forAll = forAll || service.Kind(as) == service.Service
 			if err := forThisUser(); err != nil && !forAll {
 				return err
 			}
-			args, trayFlags, err := in.runArguments(cmd)
+			args, trayFlags, err := runArguments(cmd)
 			if err != nil {
 				return err
 			}
@@ -89,10 +85,9 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 			if err != nil {
 				return err
 			}
-			return carryOut(cmd, dry, [2]string{says, "already installed"}, i.Install)
+			return executePlan(cmd, dry, [2]string{says, "already installed"}, i.Install)
 		},
-	}
-	in.add(cmd)
+	})
 	installFlags(cmd, &dry, &forAll)
 	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as it is installed, else the first that there is)")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
@@ -106,7 +101,6 @@ func serviceUninstallCommand() *cobra.Command {
 		Short: "Stop the agent, and have it not start at log-in any more",
 		Long: `Stops the agent and removes what 'install' wrote. With --global, as root, it starts for nobody any more whom
 'install --global' had it start for; agents that run go on until their users log out.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i, err := installer(forAll, "", nil, nil)
 			if err != nil {
@@ -116,7 +110,7 @@ func serviceUninstallCommand() *cobra.Command {
 			if forAll {
 				says[1] = "not installed for all users"
 			}
-			return carryOut(cmd, dry, says, i.Uninstall)
+			return executePlan(cmd, dry, says, i.Uninstall)
 		},
 	}
 	installFlags(cmd, &dry, &forAll)
@@ -140,7 +134,7 @@ func installer(forAll bool, as service.Kind, args, trayFlags []string) (service.
 	return service.NewGlobal(a, as)
 }
 
-// refuseOtherVendor refuses to replace another vendor's registered agent, which would no longer start.
+// refuseOtherVendor refuses to replace the registered agent of another vendor, which would no longer start.
 func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) error {
 	installed, err := i.Arguments(ctx)
 	if err != nil {
@@ -162,10 +156,10 @@ func forThisUser() error {
 	return nil
 }
 
-// runArguments are those of an agent with the settings that are given as flags, and the flags of its tray. They are checked with what
-// it will find: not the environment of this shell.
-func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
-	o := f.options(cmd)
+// runArguments returns the arguments of an agent with the settings that are given as flags, and the flags of its tray. The settings are
+// checked as the agent will find them, without the environment of this shell.
+func runArguments(cmd *cobra.Command) (args, trayFlags []string, err error) {
+	o := settingsSources(cmd)
 	o.Env = loginEnv()
 	set, err := app.Load(o, host)
 	if err != nil {
@@ -176,12 +170,11 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 			"or 'catalogue:' in the settings file"))
 	}
 	args = []string{"run"}
-	if f.file != "" {
-		file, err := filepath.Abs(f.file)
-		if err != nil {
+	if o.Explicit != "" {
+		if o.Explicit, err = filepath.Abs(o.Explicit); err != nil {
 			return nil, nil, badInput(err)
 		}
-		args = append(args, "--config="+file)
+		args = append(args, "--config="+o.Explicit)
 	}
 	flags := make(map[string]string)
 	for _, k := range config.Keys() {
@@ -195,18 +188,18 @@ func (f *settingsFlags) runArguments(cmd *cobra.Command) (args, trayFlags []stri
 	if _, given := o.Flags["vendor"]; !given {
 		args = append(args, "--vendor="+set.Identity.ID) // keep this vendor even if the catalogue is replaced
 	}
-	// The tray may start before the agent, so it is told which vendor's it belongs to.
-	return args, (&askFlags{file: f.file, socket: set.Config.Control.Socket, vendor: set.Identity.ID}).flags(), nil
+	// The tray may start before the agent, so its flags say which vendor's agent it belongs to.
+	return args, agentFlags(o.Explicit, set.Config.Control.Socket, set.Identity.ID), nil
 }
 
-// loginEnv returns the part of this shell's environment that is also set when a service manager or a desktop starts the agent.
+// loginEnv returns the part of this shell's environment that an agent also has if a service manager or a desktop starts it.
 func loginEnv() []string { return []string{"HOME=" + host.Getenv("HOME")} }
 
-// serviceManager is what starts the agent that this program is. Which one that is its definition says: an agent of another vendor may
-// run as well.
+// serviceManager returns the manager that starts this program as an agent.
 func serviceManager() (m service.Manager, err error) { return managerAs("", nil, nil) }
 
-// managerAs registers it with these arguments, and its tray with such flags.
+// managerAs returns a manager that would register the agent with these arguments, and its tray with these flags. The running agent that it
+// means is the registered one: one of another vendor may run as well.
 func managerAs(as service.Kind, args, trayFlags []string) (m service.Manager, err error) {
 	a, err := thisAgent(args, trayFlags)
 	if err != nil {
@@ -229,13 +222,11 @@ func registeredSettings(ctx context.Context, i service.Installer) *config.Config
 	return settingsOf(args)
 }
 
-// settingsOf are those of an agent with these arguments that is started at log-in; nil: of one that is started here.
+// settingsOf returns the settings of an agent that is started at log-in with these arguments; nil: of one that is started here.
 func settingsOf(args []string) *config.Config {
-	var in settingsFlags
-	cmd := &cobra.Command{}
-	in.add(cmd)
+	cmd := withSettings(&cobra.Command{})
 	_ = cmd.ParseFlags(args) // flags unknown to this version are ignored
-	o := in.options(cmd)
+	o := settingsSources(cmd)
 	if args != nil {
 		o.Env = loginEnv()
 	}
@@ -247,8 +238,8 @@ func settingsOf(args []string) *config.Config {
 	return c
 }
 
-// thisAgent is the one that this program is, with these arguments, and its tray with such flags; nil: those with which they are
-// installed do not matter.
+// thisAgent describes this program as an agent with these arguments, and its tray with these flags. Both may be nil for what does not
+// install anything.
 func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	self, err := host.Executable()
 	if err != nil {
@@ -276,7 +267,7 @@ func runningAgent(ctx context.Context, c *config.Config) (p service.Process, err
 	return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
 }
 
-// lastLog is the file that the agent that the settings mean has last logged to.
+// lastLog returns the newest log file of the agent that the settings mean.
 func lastLog(c *config.Config) (string, error) {
 	folders, err := app.StateFolders(c, host)
 	if err != nil {
@@ -296,7 +287,7 @@ func lastLog(c *config.Config) (string, error) {
 	return newest, nil
 }
 
-// serviceVerb makes a verb that plans, and then does or prints it. says is what it answers when all is done, and when nothing had to be.
+// serviceVerb makes a verb that executes or prints a plan. says is its answer when the plan is done, and when there was nothing to do.
 func serviceVerb(
 	name, short string, says [2]string, plan func(service.Manager, context.Context) (service.Plan, error),
 ) *cobra.Command {
@@ -304,21 +295,20 @@ func serviceVerb(
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: short,
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {
 				return err
 			}
-			return carryOut(cmd, dry, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
+			return executePlan(cmd, dry, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
 		},
 	}
 	printFlag(cmd, &dry)
 	return cmd
 }
 
-// carryOut executes a plan, or only prints it.
-func carryOut(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
+// executePlan executes a plan, or only prints it.
+func executePlan(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
 	p, err := plan(cmd.Context())
 	if err != nil {
 		return err
@@ -346,7 +336,6 @@ func serviceLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs",
 		Short: "Show the log of the installed agent",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// serviceStatus is what 'service status' says: how the registered agent is, and whether it has crashed.
+// serviceStatus is the JSON of 'service status': the state of the registered agent, and whether it has crashed.
 type serviceStatus struct {
 	service.State
 	Vendor    string     `json:"vendor,omitempty"`  // whose agent is registered, if it says so
@@ -34,8 +33,7 @@ type lastCrash struct {
 }
 
 func serviceStatusCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the agent starts at log-in, whether it runs, and since when",
 		Long: `Shows what starts the agent, whether it does so at log-in, whether it runs, since when, how often it had to be
@@ -43,7 +41,6 @@ started again, whether it is in safe mode, and when it crashed last. It is about
 that of another vendor may run beside it ('sidetone status').
 
 Exit code 1 if it does not run.`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := serviceManager()
 			if err != nil {
@@ -56,23 +53,11 @@ Exit code 1 if it does not run.`,
 			settings := registeredSettings(cmd.Context(), m)
 			st.addAddress(cmd.Context(), settings)
 			st.addCrashes(cmd.Context(), settings)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), st)
-			} else {
-				var say health.Texts
-				if say, err = wordsFor(cmd); err != nil {
-					return err
-				}
-				err = printService(cmd.OutOrStdout(), words{say, time.Now()}, st)
-			}
-			if err == nil && !st.Running {
-				return exitCode(exitFailed)
-			}
-			return err
+			return failedIf(!st.Running, respond(cmd, st, func(w io.Writer) error {
+				return printService(w, words{wordsFor(cmd), time.Now()}, st)
+			}))
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // addAddress adds which agent is registered.
@@ -84,7 +69,7 @@ func (st *serviceStatus) addAddress(ctx context.Context, c *config.Config) {
 	st.Address, _ = app.AgentAddress(ctx, c, host) // a program of another brand has none
 }
 
-// addCrashes adds what can be told of crashes. An agent that does not answer leaves no report unread.
+// addCrashes adds the last crash, whether or not the agent answers, and whether it is in safe mode.
 func (st *serviceStatus) addCrashes(ctx context.Context, settings *config.Config) {
 	if folders, err := app.StateFolders(settings, host); err == nil {
 		if report, at := crash.Last(folders); report != "" {
@@ -104,7 +89,7 @@ func (st *serviceStatus) addCrashes(ctx context.Context, settings *config.Config
 }
 
 func printService(out io.Writer, w words, st serviceStatus) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := newTable(out)
 	say := func(label, key string, args texts.Args) {
 		row(t, w.Text("cli.service."+label, nil), w.Text("cli.service."+key, args))
 	}
@@ -125,7 +110,7 @@ func printService(out io.Writer, w words, st serviceStatus) error {
 	return t.Flush()
 }
 
-// runs names the message that says whether it runs, and if not, why.
+// runs returns the key of the message that says whether it runs, and if not, why.
 func (st *serviceStatus) runs() string {
 	switch {
 	case st.Running && st.SafeMode:

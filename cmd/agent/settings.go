@@ -21,31 +21,37 @@ import (
 // host is the machine that the agent runs on. Tests replace it.
 var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
 
-// programName is what this program is called, and what is its own on this machine is named after.
+// programName returns the name of this program, after which its files on this machine are named.
 func programName() string { return app.ProgramName(host) }
 
 func envPrefix() string { return brand.EnvPrefix(programName()) }
 
-// settingsFlags are the flags of every verb that reads settings: one for each of them, and
-// --config.
-type settingsFlags struct{ file string }
-
-func (f *settingsFlags) add(cmd *cobra.Command) {
-	configFlag(cmd, &f.file)
+// withSettings adds the flags of every verb that reads settings: one for each of them, and --config.
+func withSettings(cmd *cobra.Command) *cobra.Command {
+	configFlag(cmd)
 	for _, k := range config.Keys() {
 		cmd.Flags().String(k.Flag, "", fmt.Sprintf("%s (default %s; env %s)", k.Help, cmp.Or(k.Default, "none"), envPrefix()+k.Env))
 		if k.Values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(k.Flag, completeWords(k.Values)) // fails only for an unknown flag
 		}
 	}
+	return cmd
 }
 
 // configFlag adds --config.
-func configFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().Var((*fileName)(file), "config", "settings file, instead of the user's and the system's")
+func configFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(new(fileName), "config", "settings file, instead of the user's and the system's")
 }
 
-// fileName is the value of a flag that names a file, which must not be empty.
+// valueOf returns the value of a flag; "" if the verb has no such flag.
+func valueOf(cmd *cobra.Command, flag string) string {
+	if f := cmd.Flag(flag); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// fileName is the value of a flag that names a file. It must not be empty.
 type fileName string
 
 func (f *fileName) String() string { return string(*f) }
@@ -59,8 +65,8 @@ func (f *fileName) Set(name string) error {
 	return nil
 }
 
-// options collects the flags, environment and files to load settings from.
-func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
+// settingsSources returns the flags, environment and files that settings are loaded from.
+func settingsSources(cmd *cobra.Command) config.Options {
 	name := programName()
 	o := config.Options{
 		Flags:      make(map[string]string),
@@ -68,7 +74,7 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 		EnvPrefix:  brand.EnvPrefix(name),
 		UserFile:   paths.UserSettings(runtime.GOOS, name, host.Getenv),
 		SystemFile: paths.SystemSettings(runtime.GOOS, name, host.Getenv),
-		Explicit:   f.file,
+		Explicit:   valueOf(cmd, "config"),
 	}
 	o.VendorFile, o.Policy = settingsOfOthers(name)
 	for _, path := range []string{paths.PackageKey(name), paths.PolicyKey(name)} {
@@ -88,30 +94,26 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 	return o
 }
 
-// settingsOfOthers are the files of the vendor's defaults, and of what vendor and administrator have decided.
+// settingsOfOthers returns the files of the vendor's defaults, and those of what vendor and administrator have decided.
 func settingsOfOthers(name string) (defaults string, policy []string) {
 	if self, err := host.Executable(); err == nil && name != brand.Unbranded {
 		var own string
-		if defaults, own = brand.SettingsBeside(self); exists(own) {
+		defaults, own = brand.SettingsBeside(self)
+		if _, err := os.Stat(own); err == nil {
 			policy = append(policy, own)
 		}
 	}
 	folder := paths.Policy(runtime.GOOS, name)
 	files, err := paths.PolicyFiles(folder)
 	if err != nil {
-		files = []string{folder} // that it cannot be read is said of each file
+		files = []string{folder} // reading it as a file says why it cannot be read
 	}
 	return defaults, append(policy, files...)
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// load reads settings and, if one is set, the catalogue.
-func (f *settingsFlags) load(cmd *cobra.Command) (*app.Settings, error) {
-	return app.Load(f.options(cmd), host)
+// loadSettings reads settings and, if one is set, the catalogue.
+func loadSettings(cmd *cobra.Command) (*app.Settings, error) {
+	return app.Load(settingsSources(cmd), host)
 }
 
 func logger(w io.Writer, l config.Log, level slog.Leveler) *slog.Logger {

@@ -7,8 +7,8 @@ import "os"
 // reloadRequests is nil: this OS has no signal for it.
 func reloadRequests() <-chan os.Signal { return nil }
 
-// keepBrokenPipes does nothing: here they end no program.
-func keepBrokenPipes() {}
+// handleBrokenPipes does nothing: on this OS they kill no program.
+func handleBrokenPipes() {}
 
-// whenUnread does nothing: the next write will fail.
-func whenUnread(*os.File, func()) {}
+// onReaderGone does nothing: the next write will fail.
+func onReaderGone(*os.File, func()) {}

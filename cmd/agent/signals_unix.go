@@ -18,15 +18,13 @@ func reloadRequests() <-chan os.Signal {
 	return hup
 }
 
-// keepBrokenPipes makes writes to a closed standard output fail instead of killing the program before it
-// can clean up. SIGPIPE goes to a channel that is never read, because child processes would inherit an
-// ignored signal.
-func keepBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+// handleBrokenPipes makes writes to a closed standard output fail instead of killing the program before it can clean up. SIGPIPE goes to a
+// channel that nobody reads, because child processes would inherit it if it were ignored.
+func handleBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// whenUnread calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next
-// change would otherwise only notice at its next write. It waits in a goroutine that ends with the
-// process.
-func whenUnread(f *os.File, leave func()) {
+// onReaderGone calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next change would notice only at its
+// next write. The goroutine that waits ends with the process.
+func onReaderGone(f *os.File, leave func()) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return

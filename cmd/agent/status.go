@@ -19,8 +19,7 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	var asJSON bool
-	cmd := askCommand(&cobra.Command{
+	return withJSON(askCommand(&cobra.Command{
 		Use:   "status",
 		Short: "Show what the running agent knows, and what its clients have",
 		Long: `Shows the running agent: its sources, each product that is plugged in with every flag's value,
@@ -28,30 +27,23 @@ where that comes from and since when, what the vendor's software has pushed, and
 each client.
 
 Exit code 1 if no agent runs.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
-		if asJSON {
+		if wantsJSON(cmd) {
 			st, err := c.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return printJSON(cmd.OutOrStdout(), st)
 		}
-		say, err := wordsFor(cmd)
+		st, list, err := askStatusAndDevices(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		st, list, err := askBoth(cmd.Context(), c)
-		if err != nil {
-			return err
-		}
-		return printStatus(cmd.OutOrStdout(), say, st, list, time.Now())
-	})
-	jsonFlag(cmd, &asJSON)
-	return cmd
+		return printStatus(cmd.OutOrStdout(), wordsFor(cmd), st, list, time.Now())
+	}))
 }
 
-// statusTable is what is printed, and how. Names that commands and files have for something stay as they are in every language.
+// statusTable prints a status. Names that commands and files use are the same in every language.
 type statusTable struct {
 	control.Status
 	words
@@ -59,9 +51,9 @@ type statusTable struct {
 	t    *tabwriter.Writer
 }
 
-// printStatus prints st for people, with what list adds to it. Every value is shown with its origin.
+// printStatus prints st for people, with the details that list adds. Every value is shown with its origin.
 func printStatus(w io.Writer, say health.Texts, st control.Status, list control.Devices, now time.Time) error {
-	s := statusTable{st, words{say, now}, list, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	s := statusTable{st, words{say, now}, list, newTable(w)}
 	s.row(s.Text("cli.head", texts.Args{
 		"program": programName(), "version": st.Version, "pid": strconv.Itoa(st.PID), "vendor": st.Vendor, "age": age(st.Started, now),
 	}))
@@ -80,7 +72,11 @@ func printStatus(w io.Writer, say health.Texts, st control.Status, list control.
 		s.heading("cli.pushes")
 	}
 	for _, p := range st.Pushes {
-		s.row("  "+p.Product+serialOf(p), p.Owner, s.push(p))
+		product := p.Product
+		if p.Serial != "" {
+			product += " (" + p.Serial + ")"
+		}
+		s.row("  "+product, p.Owner, s.push(p))
 	}
 	s.clients()
 	s.conditions()
@@ -177,7 +173,7 @@ func (s statusTable) clients() {
 	}
 }
 
-// remedy returns the remedy of a known reason, or else the agent's own words.
+// remedy prints the remedy of a known reason, or else the agent's own words.
 func (s statusTable) remedy(reason *health.Condition, own string) {
 	if own == "" {
 		return
@@ -218,13 +214,6 @@ func (s statusTable) source(src control.Source) string {
 		return s.Text("cli.states", nil)
 	}
 	return s.Text("cli.endpoints", texts.Args{"endpoints": strconv.Itoa(src.Endpoints)})
-}
-
-func serialOf(p control.Push) string {
-	if p.Serial == "" {
-		return ""
-	}
-	return " (" + p.Serial + ")"
 }
 
 func (s statusTable) push(p control.Push) string {

@@ -14,8 +14,8 @@ import (
 	"sidetone/internal/health"
 )
 
-// status is what 'status' says of the patient.
-func status(t *testing.T, p *doctortest.Patient) string {
+// status is what 'status' says of the machine.
+func status(t *testing.T, p *doctortest.Machine) string {
 	t.Helper()
 	p.Resolve(t)
 	p.Status.Products = control.ProductsOf(p.Devices.Reported)

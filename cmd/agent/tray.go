@@ -16,10 +16,9 @@ import (
 )
 
 func trayCommand() *cobra.Command {
-	var in askFlags
 	var shade string
 	var detach bool
-	cmd := &cobra.Command{
+	cmd := withAgent(&cobra.Command{
 		Use:   "tray",
 		Short: "Show an icon on the desktop that tells how the agent is",
 		Long: `Shows an icon with a menu in the tray of the desktop: devices and their flags, clients, and what to look at. It is a
@@ -27,8 +26,7 @@ program of its own, beside this one, and works while the agent does not (docs/tr
 with the session.
 
 Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 the input is wrong.`,
-		Args: noArgs,
-	}
+	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := printerFor(cmd, brand.DesktopLanguage); err != nil {
 			return err
@@ -36,7 +34,7 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		if shade != "" && shade != "light" && shade != "dark" {
 			return badInput(fmt.Errorf("--icon: want light or dark, not %q", shade))
 		}
-		address, err := in.address(cmd)
+		address, vendor, err := addressOfAgent(cmd)
 		if err != nil {
 			return err
 		}
@@ -45,34 +43,35 @@ Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 
 		if detach {
 			start = system.Spawn
 		}
-		return startTray(start, append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, in.flags()...))
+		own := agentFlags(valueOf(cmd, "config"), valueOf(cmd, "control-socket"), vendor)
+		return startTray(start, append([]string{"--address=" + address, "--lang=" + lang, "--icon=" + shade, "--"}, own...))
 	}
-	in.add(cmd)
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the tray to end")
 	_ = cmd.Flags().MarkHidden("detach") // for the tray's program
 	cmd.Flags().StringVar(&shade, "icon", "", "light for a dark panel, or dark (default: by the colours that the desktop prefers)")
 	return cmd
 }
 
-// address is where the agent is that the tray shows, or would be.
-func (f *askFlags) address(cmd *cobra.Command) (string, error) {
-	c, err := f.settings(cmd)
+// addressOfAgent returns where the agent that the tray shows is or would be, and its vendor as far as the flags or the address name it.
+func addressOfAgent(cmd *cobra.Command) (address, vendor string, err error) {
+	c, err := agentSettings(cmd, false)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	address, err := app.AgentAddress(cmd.Context(), c, host)
+	address, err = app.AgentAddress(cmd.Context(), c, host)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", badInput(fmt.Errorf("whose agent is meant is not known while none runs: say it with --vendor"))
+		return "", "", badInput(fmt.Errorf("whose agent is meant is not known while none runs: say it with --vendor"))
 	}
-	if who := paths.VendorOf(address); err == nil && f.vendor == "" && f.socket == "" {
+	vendor = valueOf(cmd, "vendor")
+	if who := paths.VendorOf(address); err == nil && vendor == "" && valueOf(cmd, "control-socket") == "" {
 		if usual, err := paths.ControlAddress(host.Getenv, who); err == nil && usual == address {
-			f.vendor = who // so that the flags identify this agent even if another one runs
+			vendor = who // so that the flags identify this agent even if another one runs
 		}
 	}
-	return address, err
+	return address, vendor, err
 }
 
-// startTray lets the tray's program, which is beside this one, take the place of this one.
+// startTray starts the tray's program, which lies beside this one.
 func startTray(start func(string, []string) error, args []string) error {
 	self, err := host.Executable()
 	if err != nil {
@@ -86,13 +85,12 @@ func startTray(start func(string, []string) error, args []string) error {
 	return start(program, args)
 }
 
-// flags are those that were given, for a process that means the same agent, wherever it is started.
-func (f *askFlags) flags() (args []string) {
-	file := f.file
+// agentFlags returns the flags by which another process finds the same agent, whatever its working directory.
+func agentFlags(file, socket, vendor string) (args []string) {
 	if whole, err := filepath.Abs(file); err == nil && file != "" {
 		file = whole
 	}
-	for _, flag := range []struct{ name, value string }{{"config", file}, {"control-socket", f.socket}, {"vendor", f.vendor}} {
+	for _, flag := range []struct{ name, value string }{{"config", file}, {"control-socket", socket}, {"vendor", vendor}} {
 		if flag.value != "" {
 			args = append(args, "--"+flag.name+"="+flag.value)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -22,21 +23,13 @@ type versionInfo struct {
 }
 
 func versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), thisVersion())
-			}
-			printVersion(cmd.OutOrStdout())
-			return nil
+			return respond(cmd, thisVersion(), printVersion)
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 func thisVersion() versionInfo {
@@ -44,12 +37,13 @@ func thisVersion() versionInfo {
 	return versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, cgo, listedBy(runtime.GOOS, cgo)}
 }
 
-func printVersion(w io.Writer) {
+func printVersion(w io.Writer) error {
 	v := thisVersion()
-	fmt.Fprintf(w, "%s %s (%s, %s/%s, audio: %s)\n", programName(), v.Version, v.Go, v.OS, v.Arch, v.Audio)
+	_, err := fmt.Fprintf(w, "%s %s (%s, %s/%s, audio: %s)\n", programName(), v.Version, v.Go, v.OS, v.Arch, v.Audio)
+	return err
 }
 
-// listedBy says what lists the audio endpoints of a system: its own interface, and beside it miniaudio, which needs cgo.
+// listedBy says what lists the audio endpoints of a system: its own interface and, in builds with cgo, miniaudio.
 func listedBy(system string, cgo bool) string {
 	own := map[string]string{"linux": "PulseAudio or ALSA", "windows": "Core Audio"}[system]
 	switch {
@@ -66,13 +60,5 @@ func listedBy(system string, cgo bool) string {
 
 func builtWithCGO() bool {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
-	}
-	for _, s := range info.Settings {
-		if s.Key == "CGO_ENABLED" {
-			return s.Value == "1"
-		}
-	}
-	return false
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
 }

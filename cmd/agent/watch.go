@@ -15,8 +15,7 @@ import (
 )
 
 func watchCommand() *cobra.Command {
-	var asJSON bool
-	cmd := askCommand(&cobra.Command{
+	return withJSON(askCommand(&cobra.Command{
 		Use:   "watch",
 		Short: "Follow the running agent, one line for each change",
 		Long: `Prints what is plugged in, what is known of it and from where, and the sessions with clients; then
@@ -24,20 +23,15 @@ a line for each change of these and of what is not in order, until it is interru
 stops. --json prints the whole status as one line of JSON for each change.
 
 Exit code 1 if no agent runs, or when it stops.`,
-		Args: noArgs,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		whenUnread(os.Stdout, cancel)
-		say, err := wordsFor(cmd)
-		if err != nil {
-			return err
-		}
-		w := words{Texts: say}
+		onReaderGone(os.Stdout, cancel)
+		w := words{Texts: wordsFor(cmd)}
 		var before control.Status
 		var last string
-		err = c.Watch(ctx, func(change control.Change) error {
-			if asJSON {
+		err := c.Watch(ctx, func(change control.Change) error {
+			if wantsJSON(cmd) {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(change)
 			}
 			parts := control.Difference(w.Printer, before, change.Status)
@@ -57,9 +51,7 @@ Exit code 1 if no agent runs, or when it stops.`,
 			return nil // interrupted by the user, or the reader is gone
 		}
 		return err
-	})
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	}))
 }
 
 // newConditions returns which conditions are new and which are over. Conditions that differ only in arguments, such as a time,

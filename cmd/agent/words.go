@@ -26,6 +26,9 @@ func line(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, printable(fmt.Sprintf(format, args...)))
 }
 
+// newTable prints rows with cells that are separated by tabs.
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
 // row prints one line of a table, without control characters or column separators.
 func row(t *tabwriter.Writer, cells ...string) {
 	for i, c := range cells {
@@ -40,7 +43,7 @@ type words struct {
 	now time.Time
 }
 
-// because returns a reason, or the words of an agent of another version.
+// because returns a reason, or the agent's own English if that is the language or this version does not know the reason.
 func (w words) because(reason *health.Condition, own string) string {
 	if reason == nil || w.Lang() == texts.English || !w.Has(reason.Code) {
 		return own
@@ -48,7 +51,7 @@ func (w words) because(reason *health.Condition, own string) string {
 	return w.Phrase(*reason)
 }
 
-// notes is because for several reasons.
+// notes does the same as because for several reasons.
 func (w words) notes(known []health.Condition, own []string) []string {
 	if len(known) != len(own) {
 		return own
@@ -68,7 +71,7 @@ func (w words) condition(c control.Condition) (message, remedy string) {
 	return w.Message(c.Condition), w.Remedy(c.Condition)
 }
 
-// after is a phrase after what it is about.
+// after returns a phrase preceded by what it is about.
 func (w words) after(subject, phrase string) string {
 	return w.Text("join.reason", texts.Args{"subject": subject, "phrase": phrase})
 }
@@ -93,7 +96,7 @@ func (w words) origin(f devices.Flag, hasSource bool) string {
 	return w.Join("join.words", says)
 }
 
-// pause describes until when reporting is paused, and what clients see meanwhile.
+// pause says until when reporting is paused, and what clients see meanwhile.
 func (w words) pause(p control.Pause) string {
 	args := texts.Args{}
 	switch {

@@ -94,10 +94,10 @@ func TestHostileNames(t *testing.T) {
 	}
 	for what, show := range map[string]func(b *strings.Builder, name string) error{
 		"devices": func(b *strings.Builder, name string) error {
-			filled[deviceAnswer](name).print(b)
-			a := filled[deviceAnswer](name)
-			a.Sources[0].Error, a.Endpoints[0].Virtual = "", true
-			a.print(b)
+			sources, found := filled[[]control.Source](name), filled[control.Devices](name)
+			printDevices(b, sources, found)
+			sources[0].Error, found.Endpoints[0].Virtual = "", true
+			printDevices(b, sources, found)
 			return nil
 		},
 		"status": func(b *strings.Builder, name string) error {

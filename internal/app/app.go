@@ -1,5 +1,5 @@
 // Package app is the running agent: sources, Engine, rpcclient, local API, recordings and state file, put
-// together. Whoever starts an agent, a verb, a service, a test or the demo, starts this one.
+// together. Verbs, services, tests and the demo all start this one.
 package app
 
 import (
@@ -29,8 +29,8 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// GCPercent is for debug.SetGCPercent in a process that is the agent and nothing else: it keeps the heap
-// small, since the agent runs all day beside everything else, and has time.
+// GCPercent is for debug.SetGCPercent in a process that is only the agent. It keeps the heap small, since the agent runs all day and has
+// time.
 const GCPercent = 25
 
 // Options configure an App.
@@ -40,17 +40,17 @@ type Options struct {
 	Host       Host
 	Version    string // of the program
 	Log        *slog.Logger
-	OwnProcess bool           // the process is the agent only: crashes are reported and lead to safe mode, garbage waits while it is idle
-	EndProcess func()         // ends the process in order where the session does, once clients have been told; nil: it ends with Run
-	Overdue    func(error)    // ends the process, with the error of Run, where that hangs after clients were told; nil: it is waited for
-	LastCrash  int            // the code with which the process before has crashed; 0: it has not, or nobody knows
+	OwnProcess bool           // the process is only the agent: crashes are reported and lead to safe mode, no garbage collection while idle
+	EndProcess func()         // ends the process in order when the session ends, once clients have been told; nil: it ends with Run
+	Overdue    func(error)    // ends the process, with the error of Run, if it hangs after clients were told; nil: nothing does
+	LastCrash  int            // the code with which the previous process crashed; 0: it did not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
-	AwaitLocks bool           // whoever has started it does not start it again where another agent runs, and may just have ended that one
+	AwaitLocks bool           // wait for another agent to end: the supervisor may just have ended it, and would not start this one again
 
-	Replace   bool                      // an agent that runs already is asked to hand over
-	Successor func() (*exec.Cmd, error) // this program as it is on disk now, with Replace; nil: it cannot be started anew
-	Succeeded func(pid int)             // it goes on in place of this agent, which ends; may be nil
+	Replace   bool                      // ask an agent that runs already to hand over
+	Successor func() (*exec.Cmd, error) // this program as it is on disk now, with Replace; nil: it cannot be started again
+	Succeeded func(pid int)             // is told which process has taken over from this agent, which ends; may be nil
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -61,7 +61,7 @@ type App struct {
 	tail     logTail // of log
 	started  time.Time
 	sources  []platform.Watcher
-	kicks    []signal.Signal // one for each source: read it afresh
+	kicks    []signal.Signal // one for each source: read it again
 	hid      hidio.Devices   // among the sources; nil: none is read
 	engine   *engine.Engine
 	report   *reporter
@@ -69,19 +69,19 @@ type App struct {
 	serials  serials                            // for the mask of the bundle
 	guard    atomic.Pointer[crash.Guard]        // nil: crashes are not reported
 	safe     bool                               // in safe mode
-	locked   bool                               // whatever can be done has been done to be the only one for the client id
-	lock     *ipc.ClientLock                    // of that; nil: another agent for the same client id would not be noticed
+	locked   bool                               // lock has been taken, or cannot be
+	lock     *ipc.ClientLock                    // for the client id; nil: another agent for the same one would not be noticed
 	listener net.Listener                       // nil: there is no local API
 	settings atomic.Pointer[Settings]           // in force
-	resolver atomic.Pointer[catalogue.Resolver] // the same
+	resolver atomic.Pointer[catalogue.Resolver] // of settings
 
 	upgrading sync.Mutex                       // one program is started at a time
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
-	levelSet  atomic.Bool // the log level is another one than that of the settings
-	pausing   sync.Mutex  // a pause and what is kept of it change together
-	pauseKept bool        // there may be a file of it
+	levelSet  atomic.Bool // the log level is not that of the settings
+	pausing   sync.Mutex  // so that a pause and its file change together
+	pauseKept bool        // there may be a file of a pause
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
@@ -90,15 +90,15 @@ type App struct {
 	stopOnce func()
 	farewell chan struct{} // closed when clients have been told of the end
 	begun    chan struct{} // closed when this agent reports
-	next     *succession
+	handover *handover
 }
 
-// New opens all that the settings name; Run closes it. It fails, and leaves nothing open, where another
-// agent speaks for the same vendor or client id, unless that is to be replaced, or the settings cannot be met.
+// New opens everything that the settings name; Run closes it. It fails, and leaves nothing open, if the settings cannot be met, or if
+// another agent speaks for the same vendor or client id and is not to be replaced.
 func New(o Options) (*App, error) {
 	a := &App{
 		opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}),
-		farewell: make(chan struct{}), begun: make(chan struct{}), next: newSuccession(),
+		farewell: make(chan struct{}), begun: make(chan struct{}), handover: newHandover(),
 	}
 	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
@@ -127,7 +127,7 @@ func (a *App) open() error {
 	}
 	take := a.takeLocks
 	if a.opts.AwaitLocks && !a.opts.Replace {
-		take = func() error { return a.awaitLocks(context.Background(), leaveTime+takeTimeout) }
+		take = func() error { return a.awaitLocks(context.Background(), shutdownTimeout+takeTimeout) }
 	}
 	switch err = take(); {
 	case err == nil:
@@ -135,7 +135,7 @@ func (a *App) open() error {
 			a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
 		}
 	case a.opts.Replace && errors.As(err, new(*ipc.ErrRunning)):
-		a.next.state = preparing
+		a.handover.state = preparing
 	default:
 		return err
 	}
@@ -177,8 +177,8 @@ func (a *App) close() {
 	a.closeLocks()
 }
 
-// Run reports until ctx ends and the client's list has been emptied, or another agent goes on. It can be called once. An error says why
-// it does not report in place of the agent that it is to replace, or not any more.
+// Run reports until ctx ends and the client's list has been emptied, or until another agent takes over. It can be called once. An error
+// says why it could not take over from the agent that it was to replace, or could not go on after a failed handover.
 func (a *App) Run(ctx context.Context) error {
 	defer a.closeLocks()
 	ctx, cancel := context.WithCancel(ctx)
@@ -188,26 +188,26 @@ func (a *App) Run(ctx context.Context) error {
 		case <-a.stop:
 			cancel()
 		case <-ctx.Done():
-			a.stopOnce() // Upgrade is told, too
+			a.stopOnce() // which also tells Upgrade
 		}
 	}()
-	// The sources and the Engine must not publish while the reporter says its farewell, so they end first.
+	// The sources and the Engine end before the reporter tells clients of the end, so that they publish nothing after that.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
-	if a.next.state == preparing {
+	if a.handover.state == preparing {
 		if on, err := a.takeOver(ctx); err != nil {
 			if ctx.Err() != nil {
 				on = onStop
 			}
-			if a.next.apply(on) == thenNothingSaid {
+			if a.handover.apply(on) == thenNothingSaid {
 				err = nil
 			}
-			a.limitEnd(err)
-			close(a.farewell) // clients are the other one's to tell
+			a.exitIfHanging(err)
+			close(a.farewell) // it is the other agent that tells clients
 			return err
 		}
 	}
-	a.next.apply(onTaken)
+	a.handover.apply(onTaken)
 	set := a.current()
 	program := ProgramName(a.opts.Host)
 	a.log.Info(program+" runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
@@ -215,11 +215,11 @@ func (a *App) Run(ctx context.Context) error {
 	return a.runReporting(ctx, stopInputs)
 }
 
-// runReporting is Run once this agent has the locks.
+// runReporting is the part of Run in which this agent has the locks.
 func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	// The local API goes on until it has been told of the farewell: without it another agent would take this one for killed, and go on.
+	// The local API runs until clients have been told of the end: without it another agent would take this one for dead, and start to report.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(reporting))
 	defer cancel()
 	if lock := a.lock; lock != nil {
@@ -245,9 +245,9 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 		}
 	}
 	serve()
-	defer time.AfterFunc(startTime, debug.FreeOSMemory).Stop()
+	defer time.AfterFunc(startupTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
-	a.limitEnd(err)
+	a.exitIfHanging(err)
 	stopInputs()
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
@@ -258,22 +258,22 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	return err
 }
 
-// limitEnd has the process end with that error of Run, if what is left to do hangs. Nothing stops that: after Run it is the rest of the
-// process that may hang.
-func (a *App) limitEnd(err error) {
+// exitIfHanging ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process may
+// hang.
+func (a *App) exitIfHanging(err error) {
 	if a.opts.Overdue == nil {
 		return
 	}
-	after := leaveTime
+	after := shutdownTimeout
 	said := []any{"after", after}
 	if err != nil {
-		said = append(said, "reason", err) // of the end: nobody else comes to say it
+		said = append(said, "reason", err) // of the end: nobody else will log it
 	}
 	time.AfterFunc(after, func() { a.log.Warn("what is left to do hangs: the process ends without it", said...) })
-	time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // though it be the log that hangs
+	time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // in a timer of its own, since the log may be what hangs
 }
 
-// Ping returns when this agent reports and the Engine, through which all that happens goes, has got to it, or ctx ends.
+// Ping returns when this agent reports and its Engine, through which everything goes, responds, or when ctx ends.
 func (a *App) Ping(ctx context.Context) {
 	select {
 	case <-a.begun:
@@ -282,11 +282,11 @@ func (a *App) Ping(ctx context.Context) {
 	}
 }
 
-// leaveTime is how long what is left to do after clients were told may take. The longest that is waited for is a HID device: 12 s.
-var leaveTime = 15 * time.Second
+// shutdownTimeout is how long the rest may take after clients were told of the end. The longest wait is for a HID device: 12 s.
+var shutdownTimeout = 15 * time.Second
 
-// startTime is when all has been read once. What that took is not needed again, and goes back to the system.
-const startTime = 5 * time.Second
+// startupTime is when everything has been read once. The memory that this took is not needed again, and goes back to the system.
+const startupTime = 5 * time.Second
 
 // runInputs runs the Engine and follows the sources until stop is called.
 func (a *App) runInputs(ctx context.Context) (stop func()) {
@@ -307,10 +307,10 @@ func (a *App) runInputs(ctx context.Context) (stop func()) {
 	}
 }
 
-// current are the settings in force.
+// current returns the settings in force.
 func (a *App) current() *Settings { return a.settings.Load() }
 
-// observe hands on what a source has read.
+// observe passes on what a source has read.
 func (a *App) observe(o devices.Observation) {
 	for _, e := range o.Endpoints {
 		a.serials.add(e.Serial)
@@ -318,14 +318,14 @@ func (a *App) observe(o devices.Observation) {
 	a.engine.Observe(o)
 }
 
-// ask sends what the Engine wants to know to a HID device.
+// ask sends a request of the Engine to a HID device.
 func (a *App) ask(r hid.Request) {
 	if a.hid != nil {
 		a.hid.Send(r)
 	}
 }
 
-// resumed runs after the machine has slept: nothing that was known before it woke is trusted.
+// resumed is called after the machine has slept: nothing that was known before it woke is trusted.
 func (a *App) resumed(woke time.Time) {
 	a.log.Info("resumed from sleep: reading everything again")
 	a.timeline.Resumed()
@@ -333,13 +333,13 @@ func (a *App) resumed(woke time.Time) {
 	a.Refresh()
 }
 
-// Refresh reads all sources afresh and sends the whole list again.
+// Refresh reads all sources again and sends the whole list again.
 func (a *App) Refresh() {
 	a.kick()
 	a.report.Resend()
 }
 
-// kick has all sources read afresh.
+// kick has all sources read again.
 func (a *App) kick() {
 	for _, kick := range a.kicks {
 		kick.Notify()

@@ -17,12 +17,12 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// joinChanges makes one signal of those of the Engine and of the sessions.
+// joinChanges announces the changes of the Engine and of the sessions.
 func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.Changed()
-		if !a.HasLetGo() { // the next agent says how clients are
-			a.announce() // what changed between the last wake-up and the line above
+		if !a.HasLetGo() { // otherwise the next agent says how clients are
+			a.announce() // also of what changed between the last wake-up and the line above
 			a.forgetEndedPause()
 		}
 		select {
@@ -34,7 +34,7 @@ func (a *App) joinChanges(ctx context.Context) {
 	}
 }
 
-// announce wakes who watches.
+// announce tells everybody who watches that something has changed.
 func (a *App) announce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,22 +42,27 @@ func (a *App) announce() {
 	a.changed = make(chan struct{})
 }
 
+// nextChange returns a channel that is closed at the next change.
+func (a *App) nextChange() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.changed
+}
+
 // Watch returns the present state and a channel that is closed at the next change.
 func (a *App) Watch() (control.Status, <-chan struct{}) {
-	a.mu.Lock()
-	changed := a.changed
-	a.mu.Unlock()
+	changed := a.nextChange()
 	return a.Status(), changed
 }
 
-// Status is what the agent knows, and what its clients have.
+// Status returns what the agent knows, and what its clients have.
 func (a *App) Status() control.Status {
 	st, conditions := a.state()
 	st.Conditions = control.ConditionsOf(conditions)
 	return st
 }
 
-// state is a Status, whose conditions have no words yet.
+// state returns a Status without conditions, and the conditions, which have no words yet.
 func (a *App) state() (control.Status, []health.Condition) {
 	v, set := a.engine.View(), a.current()
 	st := statusOf(v)
@@ -77,14 +82,14 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if a.safe {
 		conditions = append(conditions, safeMode)
 	}
-	if a.next.isBlocked() {
+	if a.handover.blocked.Load() {
 		conditions = append(conditions, updateBlocked)
 	}
 	in, _ := a.engine.Inputs()
 	return st, append(conditions, doctor.Standing(factsOf(st, v.Snapshot.Devices, in, time.Now()))...)
 }
 
-// statusOf is what an Engine contributes to a status.
+// statusOf returns what an Engine contributes to a status.
 func statusOf(v engine.View) control.Status {
 	st := control.Status{
 		Generation: v.Snapshot.Generation, Changed: v.Snapshot.At,
@@ -105,7 +110,7 @@ func statusOf(v engine.View) control.Status {
 	return st
 }
 
-// factsOf are what an agent judges itself by.
+// factsOf returns the facts by which an agent judges itself.
 func factsOf(st control.Status, reported []devices.Report, in devices.Inputs, now time.Time) doctor.Facts {
 	f := doctor.Facts{Status: &st, Sources: st.Sources, HID: st.HID, CataloguePath: st.Catalogue, Now: now}
 	f.Devices.Reported = reported
@@ -153,15 +158,15 @@ func sessions(st rpcclient.Status) control.Clients {
 	return out
 }
 
-// Devices is what the OS says of endpoints, and what the catalogue makes of it.
+// Devices returns what the OS says of endpoints, and what the catalogue makes of it.
 func (a *App) Devices() control.Devices {
 	in, r := a.engine.Inputs()
 	return devicesOf(a.engine.View().Snapshot, in, r)
 }
 
-// Push applies what the vendor's software says, and waits a moment for clients to have it.
+// Push applies what the vendor's software says, and gives clients a moment to accept it.
 func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
-	// Clients that are behind already are not waited for: a flood of pushes must not wait in line.
+	// There is no waiting if a client is behind already: a flood of pushes must not queue up.
 	prompt := a.clientsBehind(a.report.generation()) == 0
 	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
@@ -183,7 +188,7 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	return answer, nil
 }
 
-// clientsBehind counts the clients that could have a list by now and have not.
+// clientsBehind counts the clients that are ready and have not accepted that list.
 func (a *App) clientsBehind(generation uint64) (n int) {
 	for _, s := range a.report.Status().Sessions {
 		if s.State == rpcclient.Ready && s.Generation < generation {
@@ -193,12 +198,12 @@ func (a *App) clientsBehind(generation uint64) (n int) {
 	return n
 }
 
-// clientsPatience is how long the answer to a push waits for clients to have the new list. They
+// clientsTimeout is how long the answer to a push waits for clients to accept the new list. They
 // take about a millisecond.
-const clientsPatience = 20 * time.Millisecond
+const clientsTimeout = 20 * time.Millisecond
 
 func (a *App) awaitClients(ctx context.Context, generation uint64) {
-	ctx, cancel := context.WithTimeout(ctx, clientsPatience)
+	ctx, cancel := context.WithTimeout(ctx, clientsTimeout)
 	defer cancel()
 	for {
 		changed := a.report.Changed()
@@ -213,7 +218,7 @@ func (a *App) awaitClients(ctx context.Context, generation uint64) {
 	}
 }
 
-// refusal says in the API's terms what was wrong with a push.
+// refusal translates an Engine's error about a push for the API.
 func refusal(err error) error {
 	var unknown *engine.UnknownProductError
 	var ambiguous *engine.AmbiguousError

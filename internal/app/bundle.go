@@ -2,6 +2,7 @@ package app
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,43 +34,24 @@ func (a *App) Bundle(w io.Writer) error {
 	for _, l := range a.engine.View().Leases {
 		mask.serial(l.Serial)
 	}
-	z := zip.NewWriter(w)
+	b := &bundle{Writer: zip.NewWriter(w), mask: mask}
 	page, err := maskedReport(mask, a.Status(), a.Timeline())
-	if err == nil {
-		err = store(z, BundledReport, string(page))
-	}
 	if err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		name string
-		what any
-	}{
-		{"status.json", a.Status()},
-		{"timeline.json", a.Timeline()},
-		{"devices.json", found},
-		{"settings.json", set.Origins},
-		{"system.json", a.system()},
-	} {
-		text, err := json.MarshalIndent(part.what, "", "  ")
-		if err != nil {
-			return fmt.Errorf("bundle: %s: %w", part.name, err)
-		}
-		if err := store(z, part.name, string(mask.json(text))); err != nil {
-			return err
-		}
-	}
-	if err := store(z, "log.txt", mask.apply(a.tail.String())); err != nil {
-		return err
-	}
-	if err := a.storeLogs(z, mask); err != nil {
-		return err
+	b.store(BundledReport, string(page))
+	b.storeJSON("status.json", a.Status())
+	b.storeJSON("timeline.json", a.Timeline())
+	b.storeJSON("devices.json", found)
+	b.storeJSON("settings.json", set.Origins)
+	b.storeJSON("system.json", a.system())
+	b.store("log.txt", mask.apply(a.tail.String()))
+	if a.opts.LogFile != "" {
+		b.storeLogs(filepath.Dir(a.opts.LogFile))
 	}
 	if guard := a.guard.Load(); guard != nil {
 		for _, r := range guard.Reports() {
-			if err := store(z, r.Name, mask.apply(r.Text)); err != nil {
-				return err
-			}
+			b.store(r.Name, mask.apply(r.Text))
 		}
 	}
 	files, _ := catalogue.Files(set.Config.Catalogue) // what cannot be read is left out
@@ -78,41 +60,61 @@ func (a *App) Bundle(w io.Writer) error {
 		if i > 0 {
 			name = fmt.Sprintf("catalogue-%d%s", i+1, filepath.Ext(file))
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		if err := store(z, name, mask.apply(string(text))); err != nil {
-			return err
-		}
+		b.storeFile(name, file)
 	}
-	return z.Close()
+	return cmp.Or(b.err, b.Close())
 }
 
-// storeLogs stores the log's files, and the tray's, which are beside them on Windows.
-func (a *App) storeLogs(z *zip.Writer, mask *mask) error {
-	if a.opts.LogFile == "" {
-		return nil
+// bundle is an archive under way.
+type bundle struct {
+	*zip.Writer
+	mask *mask
+	err  error // the first one; nothing is stored after it
+}
+
+func (b *bundle) store(name, text string) {
+	if b.err != nil {
+		return
 	}
-	folder := filepath.Dir(a.opts.LogFile)
+	f, err := b.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	if err == nil {
+		_, err = io.WriteString(f, text)
+	}
+	b.fail(name, err)
+}
+
+func (b *bundle) fail(name string, err error) {
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("bundle: %s: %w", name, err)
+	}
+}
+
+func (b *bundle) storeJSON(name string, what any) {
+	text, err := json.MarshalIndent(what, "", "  ")
+	b.fail(name, err)
+	b.store(name, string(b.mask.json(text)))
+}
+
+// storeFile stores a text file, unless it cannot be read: a log may just have been rotated.
+func (b *bundle) storeFile(name, path string) {
+	if text, err := os.ReadFile(path); err == nil {
+		b.store(name, b.mask.apply(string(text)))
+	}
+}
+
+// storeLogs stores the log files of the agent and those of the tray, which are beside them on Windows.
+func (b *bundle) storeLogs(folder string) {
 	all, _ := os.ReadDir(folder) // without it the last lines are in the bundle all the same
 	for _, entry := range all {
 		ofAgent, _ := filepath.Match("agent*.log", entry.Name())
-		if ofTray, _ := filepath.Match("tray*.log", entry.Name()); !ofAgent && !ofTray || !entry.Type().IsRegular() {
-			continue
-		}
-		text, failed := os.ReadFile(filepath.Join(folder, entry.Name()))
-		if failed != nil {
-			continue // it has just been put aside
-		}
-		if err := store(z, entry.Name(), mask.apply(string(text))); err != nil {
-			return err
+		ofTray, _ := filepath.Match("tray*.log", entry.Name())
+		if (ofAgent || ofTray) && entry.Type().IsRegular() {
+			b.storeFile(entry.Name(), filepath.Join(folder, entry.Name()))
 		}
 	}
-	return nil
 }
 
-// maskedReport is the page of an agent, made of what is masked: in its HTML a name may be written otherwise.
+// maskedReport makes the page of an agent from masked data: in HTML a name may be written otherwise.
 func maskedReport(m *mask, st control.Status, t timeline.Timeline) ([]byte, error) {
 	in := report.Input{Now: time.Now()}
 	for _, part := range []struct{ from, into any }{{st, &in.Status}, {t, &in.Timeline}} {
@@ -127,7 +129,7 @@ func maskedReport(m *mask, st control.Status, t timeline.Timeline) ([]byte, erro
 	return report.Build(in, texts.For(texts.English)).HTML(), nil
 }
 
-// systemInfo is what an agent runs on.
+// systemInfo describes what an agent runs on.
 type systemInfo struct {
 	Sidetone string            `json:"sidetone"`
 	Go       string            `json:"go"`
@@ -147,15 +149,4 @@ func (a *App) system() systemInfo {
 		}
 	}
 	return info
-}
-
-func store(z *zip.Writer, name, text string) error {
-	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
-	if err == nil {
-		_, err = io.WriteString(f, text)
-	}
-	if err != nil {
-		return fmt.Errorf("bundle: %s: %w", name, err)
-	}
-	return nil
 }

@@ -35,8 +35,8 @@ func TestEnding(t *testing.T) {
 // TestSessionEndsWhileADriverHangs: an agent that waits for a driver, of whom clients have been told or which another one has replaced, is
 // told that the session ends, and does not wait any more.
 func TestSessionEndsWhileADriverHangs(t *testing.T) {
-	defer func(d time.Duration) { endTime = d }(endTime)
-	endTime = 0
+	defer func(d time.Duration) { sessionEndTimeout = d }(sessionEndTimeout)
+	sessionEndTimeout = 0
 	const child = 1 << 30 // no process has that number
 	for name, c := range map[string]struct {
 		pid  int // of the one that goes on; 0: none does
@@ -60,14 +60,14 @@ func TestSessionEndsWhileADriverHangs(t *testing.T) {
 			<-stuck.listing
 			<-a.begun
 			if c.pid != 0 {
-				a.next.started(&os.Process{Pid: child})
+				a.handover.started(&os.Process{Pid: child})
 				own := a.opts.Settings.Identity
 				_, err := a.HandOver(t.Context(), control.HandoverRequest{
 					Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, PID: c.pid,
 				}, "next")
 				require.NoError(t, err)
 				require.NoError(t, a.HandedOver("next"))
-				testlab.Eventually(t, "it waits for the driver", func() bool { return a.next.now() == replaced })
+				testlab.Eventually(t, "it waits for the driver", func() bool { return a.handover.now() == replaced })
 			}
 			require.Equal(t, map[bool]Ending{true: EndsByItself, false: c.want}[c.pid == 0], a.Ending())
 			a.sessionEnds(true)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/control"
@@ -20,37 +21,37 @@ import (
 )
 
 const (
-	// roomTimeout is how long an agent that is ready is kept waiting until each client has a token for its connection: one in 30 s.
+	// roomTimeout is how long an agent that is ready has to wait until each client has a token for its connection: there is one in 30 s.
 	roomTimeout = 90 * time.Second
-	// confirmTimeout is how long it may take to take over what has been let go. It needs milliseconds.
+	// confirmTimeout is how long the other agent may take to take over what this one has let go. It needs milliseconds.
 	confirmTimeout = 10 * time.Second
-	// reclaimTimeout is how long somebody else may have a lock that is to be taken back.
+	// reclaimTimeout is how long this agent tries to take back a lock that somebody else has.
 	reclaimTimeout = 30 * time.Second
-	// withdrawTimeout is the same where this agent is to end: whoever has told it so does not wait for long.
+	// withdrawTimeout is the same if this agent has been told to stop: whoever told it does not wait for long.
 	withdrawTimeout = 2 * time.Second
-	// lockInterval is from one try to get a lock to the next.
+	// lockInterval is the time between two tries to get a lock.
 	lockInterval = 100 * time.Millisecond
-	// heldFor is the lease of what software has pushed over a connection to this agent: it has to find the next one.
+	// heldFor is the lease that pushes without one get: their software has to find the next agent in that time.
 	heldFor = 5 * time.Second
 )
 
-// succession is what passes between this agent and the next one.
-type succession struct {
+// handover is the state of a handover from or to this agent.
+type handover struct {
 	requests  chan takeoverRequest // to Run, from HandOver
-	failed    signal.Signal        // the connection of the one that asked has ended
-	confirmed chan struct{}        // closed when it has everything
+	failed    signal.Signal        // the connection of the agent that asked has ended
+	confirmed chan struct{}        // closed when that agent has everything
 
-	mu      sync.Mutex
-	state   handoverState
-	from    takeoverRequest // the last one
-	child   *os.Process     // that Upgrade has started; nil: none
-	own     bool            // the one that goes on is child
-	blocked bool            // somebody else listens where this agent would be asked
+	mu    sync.Mutex
+	state handoverState
+	from  takeoverRequest // the last one
+	child *os.Process     // that Upgrade has started; nil: none
+	own   bool            // the agent that takes over is child
 
-	sessionEnds bool // Windows has said so
+	blocked     atomic.Bool // somebody else listens where other agents would ask this one
+	sessionEnds atomic.Bool // Windows has said so
 }
 
-// takeoverRequest is that of another agent to go on in place of this one.
+// takeoverRequest is the request of another agent to take over from this one.
 type takeoverRequest struct {
 	holder string // its connection
 	pid    int
@@ -62,12 +63,12 @@ type handoverAnswer struct {
 	err error
 }
 
-func newSuccession() *succession {
-	return &succession{requests: make(chan takeoverRequest), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
+func newHandover() *handover {
+	return &handover{requests: make(chan takeoverRequest), failed: signal.New(), confirmed: make(chan struct{}), state: taking}
 }
 
-// apply puts the transition after an outcome into force, and says what else follows.
-func (s *succession) apply(on outcome) consequence {
+// apply changes the state after an outcome, and returns what else follows.
+func (s *handover) apply(on outcome) consequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := transitions.After(s.state, on)
@@ -79,7 +80,7 @@ func conflict(format string, args ...any) error {
 	return &control.Refusal{Kind: control.ErrConflict, Message: fmt.Sprintf(format, args...)}
 }
 
-// HandOver lets another agent go on in place of this one, once each client could be connected to anew.
+// HandOver lets another agent take over, once that could connect to every client.
 func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder string) (control.Handover, error) {
 	if own := a.current().Identity; r.Vendor != own.ID || r.ClientID != own.ClientID {
 		return control.Handover{}, conflict(
@@ -90,20 +91,20 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 		return control.Handover{}, conflict("the one that wants to go on reads what is handed over in form %d, and this one has form %d: "+
 			"stop this one first", form, control.HandoverForm)
 	}
-	if a.next.apply(onAsked) == thenRefuse {
+	if a.handover.apply(onAsked) == thenRefuse {
 		return control.Handover{}, conflict("another agent is about to go on in place of this one, or it ends: ask again")
 	}
 	a.log.Info("another agent is ready to go on", "version", r.Version, "process", r.PID)
 	if err := a.awaitRoom(ctx); err != nil {
-		a.next.apply(onNoClients)
+		a.handover.apply(onNoClients)
 		a.log.Warn("the other agent does not go on", "reason", err)
 		return control.Handover{}, err
 	}
 	from := takeoverRequest{holder, r.PID, make(chan handoverAnswer, 1)}
 	select {
-	case a.next.requests <- from:
+	case a.handover.requests <- from:
 	case <-ctx.Done():
-		a.next.apply(onFailed)
+		a.handover.apply(onFailed)
 		return control.Handover{}, ctx.Err()
 	case <-a.farewell:
 		return control.Handover{}, &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends: start the other one again"}
@@ -112,7 +113,8 @@ func (a *App) HandOver(ctx context.Context, r control.HandoverRequest, holder st
 	return answer.Handover, answer.err
 }
 
-// serveHandover answers agents that ask to go on, where they do not ask at the address of the local API, until ctx ends.
+// serveHandover answers agents that ask to take over, on systems where they do so at another address than that of the local API, until ctx
+// ends.
 func (a *App) serveHandover(ctx context.Context) {
 	address, err := a.current().controlAddress(a.opts.Host)
 	if err != nil {
@@ -123,20 +125,20 @@ func (a *App) serveHandover(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		a.next.block(false)
+		a.handover.blocked.Store(false)
 		return control.NewServer(a, a.log).Serve(ctx, l)
 	})
 }
 
-// tryHandover serves until ctx ends, ever later where that fails. The agent before this one may still be there; what is there longer is not
-// that one.
+// tryHandover serves until ctx ends, and tries again, ever later, if that fails. The agent before this one may still hold the address at
+// first; whatever holds it for longer is something else.
 func (a *App) tryHandover(ctx context.Context, serve func() error) {
 	for wait := lockInterval; ; wait = min(2*wait, reclaimTimeout) {
 		err := serve()
 		if err == nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
-		if wait >= reclaimTimeout && a.next.block(true) {
+		if wait >= reclaimTimeout && !a.handover.blocked.Swap(true) {
 			a.log.Warn(health.English.Phrase(updateBlocked), "reason", err)
 		}
 		select {
@@ -147,69 +149,53 @@ func (a *App) tryHandover(ctx context.Context, serve func() error) {
 	}
 }
 
-// updateBlocked is the condition of an agent in whose place no other one can go on.
+// updateBlocked is the condition of an agent from which no other one can take over.
 var updateBlocked = health.Condition{Code: health.UpdateBlocked, Severity: health.Warning}
 
-// block notes whether somebody else listens where other agents ask, and whether that is news.
-func (s *succession) block(is bool) (news bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	news, s.blocked = s.blocked != is, is
-	return news
-}
-
-func (s *succession) isBlocked() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.blocked
-}
-
-// awaitRoom waits until each client answers and has room for another connection: one that waits for that knows of no change.
+// awaitRoom waits until each client answers and has a token for another connection: while a client waits for its token it learns of no
+// change.
 func (a *App) awaitRoom(ctx context.Context) error {
-	limit := time.NewTimer(roomTimeout)
-	defer limit.Stop()
+	limit := time.After(roomTimeout)
 	for {
 		changed := a.report.Changed()
 		wait, slow := a.report.HandoverDelay()
 		if wait <= 0 && slow == nil {
 			return nil
 		}
-		room := time.NewTimer(max(wait, lockInterval))
 		select {
 		case <-changed:
-		case <-room.C:
+		case <-time.After(max(wait, lockInterval)):
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-limit.C:
+		case <-limit:
 			if slow == nil {
 				return conflict("a client has no room for another connection for %s", wait.Round(time.Second))
 			}
 			return conflict("%s does not answer, and could take what two agents say in any order: try again later, or stop this one first",
 				slow.Address)
 		}
-		room.Stop()
 	}
 }
 
-// HandedOver ends this agent: the one that has asked over that connection has everything.
+// HandedOver ends this agent: the one that asked over that connection has everything.
 func (a *App) HandedOver(holder string) error {
-	a.next.mu.Lock()
-	from, child := a.next.from, a.next.child
-	a.next.own = child != nil && child.Pid == from.pid
-	a.next.mu.Unlock()
-	if from.holder != holder || a.next.apply(onConfirmed) == thenRefuse {
+	a.handover.mu.Lock()
+	from, child := a.handover.from, a.handover.child
+	a.handover.own = child != nil && child.Pid == from.pid
+	a.handover.mu.Unlock()
+	if from.holder != holder || a.handover.apply(onConfirmed) == thenRefuse {
 		return conflict("nothing is handed over, or it has been taken back: this agent goes on, or ends by itself")
 	}
-	if child != nil && a.opts.Succeeded != nil { // what was started may have started the agent itself
+	if child != nil && a.opts.Succeeded != nil { // also if the child is not the agent but has started it
 		a.opts.Succeeded(from.pid)
 	}
-	close(a.next.confirmed)
+	close(a.handover.confirmed)
 	return nil
 }
 
-// HasLetGo reports whether another agent goes on, or is about to: what this one would answer is not true any more.
+// HasLetGo reports whether another agent has taken over, or is about to: what this one would answer is no longer true.
 func (a *App) HasLetGo() bool {
-	switch a.next.now() {
+	switch a.handover.now() {
 	case released, reclaiming, withdrawing, replaced:
 		return true
 	case asked:
@@ -219,24 +205,24 @@ func (a *App) HasLetGo() bool {
 	}
 }
 
-// now is the state.
-func (s *succession) now() handoverState {
+// now returns the state.
+func (s *handover) now() handoverState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// Release ends the pushes of holder that have no lease, and takes back what was handed over to it.
+// Release ends the pushes of holder that have no lease, and a handover to it that is not complete.
 func (a *App) Release(holder string) {
 	a.engine.Release(holder)
-	a.next.mu.Lock()
-	defer a.next.mu.Unlock()
-	if a.next.from.holder == holder {
-		a.next.failed.Notify()
+	a.handover.mu.Lock()
+	defer a.handover.mu.Unlock()
+	if a.handover.from.holder == holder {
+		a.handover.failed.Notify()
 	}
 }
 
-// reportToClients keeps clients informed until ctx ends and their lists have been emptied, or another agent goes on.
+// reportToClients keeps clients informed until ctx ends and they have been told so, or another agent has taken over.
 func (a *App) reportToClients(ctx context.Context, serve func()) error {
 	for {
 		session, end := context.WithCancelCause(ctx)
@@ -248,17 +234,17 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 		select {
 		case <-done:
 			end(nil)
-			a.next.apply(onStop)
+			a.handover.apply(onStop)
 			return nil
-		case from := <-a.next.requests:
+		case from := <-a.handover.requests:
 			end(rpcclient.ErrHandover)
 			<-done
 			if !errors.Is(context.Cause(session), rpcclient.ErrHandover) { // ctx had ended
-				a.next.apply(onStop)
+				a.handover.apply(onStop)
 				from.answer <- handoverAnswer{err: &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends"}}
 				return nil
 			}
-			a.letGo(from)
+			a.handOverTo(from)
 			if back, err := a.awaitSuccessor(ctx); !back {
 				return err
 			}
@@ -267,15 +253,14 @@ func (a *App) reportToClients(ctx context.Context, serve func()) error {
 	}
 }
 
-// letGo gives up what only one agent can have, and answers with what only this one knows.
-func (a *App) letGo(from takeoverRequest) {
-	a.next.failed.Clear()
-	a.next.mu.Lock()
-	a.next.from = from
-	a.next.mu.Unlock()
-	a.next.apply(onClients)
-	inputs := a.engine.Handover(heldFor)
-	inputs = slices.DeleteFunc(inputs, isOfStateFile)
+// handOverTo gives up everything that only one agent can have, and answers with what only this one knows.
+func (a *App) handOverTo(from takeoverRequest) {
+	a.handover.failed.Clear()
+	a.handover.mu.Lock()
+	a.handover.from = from
+	a.handover.mu.Unlock()
+	a.handover.apply(onClients)
+	inputs := slices.DeleteFunc(a.engine.Handover(heldFor), isOfStateFile)
 	answer := handoverAnswer{Handover: control.Handover{Form: control.HandoverForm, UptimeMS: power.Uptime().Milliseconds()}}
 	if a.levelSet.Load() {
 		answer.LogLevel = levelName(a.opts.LogLevel.Level())
@@ -289,33 +274,31 @@ func (a *App) letGo(from takeoverRequest) {
 	from.answer <- answer
 }
 
-// awaitSuccessor waits for what becomes of the agent that is to go on. If it fails, or this one is told to stop
-// meanwhile, this one has back what it had.
+// awaitSuccessor waits until the other agent has everything. If that fails, or this one is told to stop meanwhile, it takes everything
+// back, and returns whether it could.
 func (a *App) awaitSuccessor(ctx context.Context) (back bool, err error) {
-	overdue := time.NewTimer(confirmTimeout)
-	defer overdue.Stop()
 	then, warning := nothing, "the other agent has failed: this one goes on"
 	select {
-	case <-a.next.confirmed:
+	case <-a.handover.confirmed:
 		return false, nil
 	case <-ctx.Done():
-		then, warning = a.next.apply(onStop), "this agent is to end before the other one has everything: it tells clients itself"
-	case <-a.next.failed:
-		then = a.next.apply(onFailed)
-	case <-overdue.C:
-		then = a.next.apply(onFailed)
+		then, warning = a.handover.apply(onStop), "this agent is to end before the other one has everything: it tells clients itself"
+	case <-a.handover.failed:
+		then = a.handover.apply(onFailed)
+	case <-time.After(confirmTimeout):
+		then = a.handover.apply(onFailed)
 	}
 	if then != thenReclaim {
-		<-a.next.confirmed // it has just said that it has everything
+		<-a.handover.confirmed // it has just said that it has everything
 		return false, nil
 	}
 	a.log.Warn(warning)
-	a.next.endChild()
+	a.handover.endChild()
 	return a.reclaim(ctx)
 }
 
-// endChild ends what Upgrade has started, if that is what was to go on: it may hang, and have the locks.
-func (s *succession) endChild() {
+// endChild kills the process that Upgrade has started, if that was to take over: it may hang, and have the locks.
+func (s *handover) endChild() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.child != nil && s.child.Pid == s.from.pid {
@@ -323,7 +306,7 @@ func (s *succession) endChild() {
 	}
 }
 
-// reclaim takes back what was handed over.
+// reclaim takes back what was handed over, and returns whether it could.
 func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 	defer func() {
 		if !back {
@@ -335,7 +318,7 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 	defer tick.Stop()
 	for {
 		if err = a.tryLocks(); err == nil {
-			if a.next.apply(onReclaimed) == nothing { // the other one has just said that it has everything
+			if a.handover.apply(onReclaimed) == nothing { // the other one has just said that it has everything
 				return false, nil
 			}
 			a.guardCrashes()
@@ -344,13 +327,13 @@ func (a *App) reclaim(ctx context.Context) (back bool, err error) {
 		}
 		select {
 		case <-tick.C:
-		case <-a.next.confirmed:
+		case <-a.handover.confirmed:
 			return false, nil
 		case <-stop:
-			a.next.apply(onStop)
+			a.handover.apply(onStop)
 			never, stop = time.After(withdrawTimeout), nil
 		case <-never:
-			if a.next.apply(onNeverAgain) != thenFail {
+			if a.handover.apply(onNeverAgain) != thenFail {
 				a.log.Warn("clients keep the last list, as another agent is about to go on", "reason", err)
 				return false, nil
 			}

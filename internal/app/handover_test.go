@@ -24,11 +24,11 @@ func TestLocksAreNotTakenBackFromWhoHasEverything(t *testing.T) {
 	t.Cleanup(a.close)
 	a.releaseLocks()
 	for _, s := range []handoverState{replaced, ended} {
-		a.next.state = s
+		a.handover.state = s
 		back, err := a.reclaim(t.Context())
 		require.NoError(t, err)
 		require.False(t, back)
-		require.Equal(t, s, a.next.now())
+		require.Equal(t, s, a.handover.now())
 		other, err := New(o)
 		require.NoError(t, err, "the locks are free")
 		other.close()
@@ -39,7 +39,7 @@ func TestLocksAreNotTakenBackFromWhoHasEverything(t *testing.T) {
 func TestUpdatesThatSomebodyBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		a := &App{next: newSuccession(), log: slog.New(slog.NewTextHandler(&log, nil))}
+		a := &App{handover: newHandover(), log: slog.New(slog.NewTextHandler(&log, nil))}
 		ctx, cancel := context.WithCancel(t.Context())
 		tries, done := make(chan error), make(chan struct{})
 		go func() {
@@ -51,12 +51,12 @@ func TestUpdatesThatSomebodyBlocks(t *testing.T) {
 			tries <- taken
 		}
 		synctest.Wait()
-		require.False(t, a.next.isBlocked(), "the agent before may end late")
+		require.False(t, a.handover.blocked.Load(), "the agent before may end late")
 		for range 5 {
 			tries <- taken
 		}
 		synctest.Wait()
-		require.True(t, a.next.isBlocked())
+		require.True(t, a.handover.blocked.Load())
 		require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
 		require.Contains(t, log.String(), taken.Error())
 		healthtest.Raised(t, updateBlocked)

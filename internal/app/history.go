@@ -16,21 +16,21 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// History is what has happened in a recording, for a report. It is told of each record when that has been played.
+// History collects what happens in a recording, for a report. It is told of each record after that has been played.
 type History struct {
 	player  *engine.Player
 	started time.Time
-	begun   bool // what was known before has been told
+	begun   bool // the records of what was known before have been played
 	program string
-	now     time.Time // what happens with clients may be later than what the Engine was told last
+	now     time.Time // of the last record; those about clients may be later than the Engine's
 	ring    *timeline.Ring
-	lists   []devices.Snapshot // the last ones, of which clients may accept one
+	lists   []devices.Snapshot // the last ones, which clients may still accept
 	clients []timeline.Client
 }
 
 const (
 	maxInFlight = 64 // lists that a client may be behind
-	maxClients  = 64 // that there may be at once
+	maxClients  = 64 // at the same time
 )
 
 // NewHistory follows a player that has not begun.
@@ -40,21 +40,21 @@ func NewHistory(p *engine.Player) *History {
 	return h
 }
 
-// published may come before the first record has been played to its end.
+// published may be called before the first record has been played completely.
 func (h *History) published(s devices.Snapshot) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	if h.lists = append(h.lists, s); len(h.lists) > maxInFlight {
 		h.lists = h.lists[1:]
 	}
 }
 
 func (h *History) known(s devices.Snapshot) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	h.ring.Snapshot(s)
 }
 
-// goOn lets the time be now, which does not run backwards.
-func (h *History) goOn(now time.Time) {
+// advance advances the time, which never runs backwards.
+func (h *History) advance(now time.Time) {
 	if now.After(h.now) {
 		h.now = now
 	}
@@ -68,14 +68,14 @@ func (h *History) goOn(now time.Time) {
 
 // Played takes the record that has just been played.
 func (h *History) Played(r engine.Record) {
-	h.goOn(h.player.Now())
+	h.advance(h.player.Now())
 	switch {
 	case r.Header != nil:
 		h.program = r.Header.Program
 	case r.Resumed != nil:
 		h.ring.Resumed()
 	case r.Client != nil:
-		h.goOn(h.started.Add(time.Duration(r.T)))
+		h.advance(h.started.Add(time.Duration(r.T)))
 		h.client(*r.Client)
 	}
 	h.begun = h.begun || r.Begin != nil || r.Header != nil && !r.Header.Ticks
@@ -85,7 +85,7 @@ func (h *History) Played(r engine.Record) {
 	}
 }
 
-// client notes what has happened with one.
+// client notes what has happened with a client.
 func (h *History) client(c engine.Client) {
 	now := timeline.Client{ID: c.To, Name: cmp.Or(c.To, "?"), State: c.Event, Holds: holds(rpcclient.State(c.Event))}
 	switch c.Event {
@@ -114,14 +114,14 @@ func (h *History) status() control.Status {
 	return st
 }
 
-// conditions are what the agent would have said of itself, but for clients: of those a recording does not tell enough.
+// conditions returns what the agent would have said of itself, without clients: a recording does not hold enough about those.
 func (h *History) conditions(st control.Status) []health.Condition {
 	in, _ := h.player.Inputs()
 	found := doctor.Standing(factsOf(st, h.player.View().Snapshot.Devices, in, h.now))
 	return slices.DeleteFunc(found, func(c health.Condition) bool { return c.Code.Area() == "clients" })
 }
 
-// Report is what the recording comes to, once records of it have been played.
+// Report returns the input of a report, once records have been played.
 func (h *History) Report(file string) report.Input {
 	st := h.status()
 	st.Conditions = control.ConditionsOf(h.conditions(st))

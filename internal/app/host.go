@@ -2,12 +2,12 @@ package app
 
 import "time"
 
-// Host is what an agent, or who asks one, takes from the machine it runs on. Tests and the demo have
-// hosts of their own, in which nothing is the user's.
+// Host is what an agent, or a program that asks one, takes from its machine. Tests and the demo have
+// hosts of their own, which have nothing of the user's.
 type Host struct {
 	Getenv     func(string) string    // the user's environment
-	Executable func() (string, error) // this program, beside which its brand file is; nil: it has none
-	HIDRoot    string                 // the folder that holds the sys and dev of HID devices; "": those of the system
+	Executable func() (string, error) // this program, beside which its brand file lies; nil: it has none
+	HIDRoot    string                 // the folder that holds the sys and dev of HID devices; "": the system's
 
-	StopTimeout time.Duration // how long clients may take to hear of the agent's end; 0: no longer than a user would wait
+	StopTimeout time.Duration // for clients to be told of the agent's end; 0: as long as a user would wait
 }

@@ -20,7 +20,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// identity says whose agent this is, or is asked. cat is nil where no catalogue says it.
+// identity returns whose agent this is, or is asked; cat may be nil.
 func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Identity, error) {
 	file, err := ownBrand(host)
 	if err != nil {
@@ -33,7 +33,7 @@ func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Iden
 	return brand.Resolve(c.Vendor, file, vendor)
 }
 
-// ProgramName is what the agent's program is called, and what is its own on this machine is named after.
+// ProgramName returns the name of the agent's program, after which its files on this machine are named.
 func ProgramName(host Host) string {
 	if host.Executable == nil {
 		return brand.Unbranded
@@ -45,12 +45,12 @@ func ProgramName(host Host) string {
 	return brand.NameOf(self)
 }
 
-// stateFolder is where this agent keeps what outlives it.
+// stateFolder returns where this agent keeps what outlives it.
 func (a *App) stateFolder() (string, error) {
 	return paths.StateFolder(a.opts.Host.Getenv, ProgramName(a.opts.Host), a.opts.Settings.Identity.ID)
 }
 
-// ownBrand reads the brand file beside this program; nil: it has none.
+// ownBrand reads the brand file beside this program; nil: there is none.
 func ownBrand(host Host) (*brand.File, error) {
 	self, err := host.Executable()
 	if err != nil {
@@ -59,7 +59,7 @@ func ownBrand(host Host) (*brand.File, error) {
 	return brand.Load(brand.Path(self))
 }
 
-// Printer speaks the language that is asked for, or "", that of the desktop, in the words of this program's brand.
+// Printer returns a printer for a language; "" is that of the desktop. It uses the words of this program's brand.
 func Printer(asked string, host Host) (texts.Printer, error) {
 	file, err := ownBrand(host)
 	if err != nil {
@@ -68,7 +68,7 @@ func Printer(asked string, host Host) (texts.Printer, error) {
 	return file.Printer(asked, append(texts.FromEnvironment(host.Getenv), system.Languages()...))
 }
 
-// controlAddress is where the local API of this agent is.
+// controlAddress returns where the local API of this agent is.
 func (s *Settings) controlAddress(host Host) (string, error) {
 	if s.Config.Control.Socket != "" {
 		return s.Config.Control.Socket, nil
@@ -76,7 +76,7 @@ func (s *Settings) controlAddress(host Host) (string, error) {
 	return paths.ControlAddress(host.Getenv, s.Identity.ID)
 }
 
-// FindAgent makes a client of the agent that the settings mean. An InputError says why none or several could be meant.
+// FindAgent returns a client of the agent that the settings mean. An InputError says why that is not clear.
 func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Client, error) {
 	address, err := AgentAddress(ctx, c, host)
 	switch {
@@ -94,9 +94,9 @@ func clientOf(address string) *control.Client {
 		HandoverBy(func(ctx context.Context) (net.Conn, error) { return ipc.DialHandover(ctx, address) })
 }
 
-// AgentAddress is where the agent that the settings mean is, or would be: the address that they name, that of their vendor, else
-// of this program's brand, else of the only agent that runs. An InputError says why several could be meant; fs.ErrNotExist, that
-// nothing says which.
+// AgentAddress returns where the agent that the settings mean is, or would be: the address that they name, else that of their vendor, of
+// this program's brand, or of the only agent that runs. An InputError says why that is not clear; fs.ErrNotExist means that nothing
+// names an agent, and none runs.
 func AgentAddress(ctx context.Context, c *config.Config, host Host) (string, error) {
 	if c.Control.Socket != "" {
 		return c.Control.Socket, nil
@@ -112,15 +112,15 @@ func AgentAddress(ctx context.Context, c *config.Config, host Host) (string, err
 	}
 }
 
-// NamesAgent reports whether settings, or this program's brand, say which agent is meant, or are in the way of that. Else AgentAddress is
-// that of the only one that runs, whosever it is.
+// NamesAgent reports whether settings or this program's brand say, rightly or wrongly, which agent is meant. If not, AgentAddress returns
+// that of the only one that runs, whoever its vendor is.
 func NamesAgent(c *config.Config, host Host) bool {
 	who, err := identity(c, nil, host)
 	return c.Control.Socket != "" || err != nil || who.ID != ""
 }
 
-// StateFolders are those in which the agent that the settings mean keeps its log and the reports of crashes: that of their vendor or of
-// this program's brand, else those of all vendors' agents that have been here.
+// StateFolders returns the folders in which the agent that the settings mean keeps its log and the reports of crashes: that of their vendor
+// or of this program's brand, else those of all vendors whose agents have run here.
 func StateFolders(c *config.Config, host Host) ([]string, error) {
 	who, err := identity(c, nil, host)
 	if err != nil {

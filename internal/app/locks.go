@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// takeLocks takes all that only one agent can have, or nothing. *ipc.ErrRunning means that another one has something of it.
+// takeLocks takes everything that only one agent can have, or nothing. *ipc.ErrRunning means that another one has some of it.
 func (a *App) takeLocks() error {
 	err := a.tryLocks()
 	if err != nil {
@@ -19,10 +19,9 @@ func (a *App) takeLocks() error {
 	return err
 }
 
-// awaitLocks is takeLocks where another agent may still let go within that time.
+// awaitLocks is takeLocks that gives another agent some time to let go.
 func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
-	over := time.NewTimer(within)
-	defer over.Stop()
+	over := time.After(within)
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
 	for {
@@ -33,7 +32,7 @@ func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
 		select {
 		case <-tick.C:
 			continue
-		case <-over.C:
+		case <-over:
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -42,55 +41,44 @@ func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// tryLocks takes what this agent does not have yet of all that only one can have. Its one error is *ipc.ErrRunning: another one has
-// something of it. What this one has got it keeps then, until releaseLocks, and the next try writes nothing. Every agent takes the lock for
-// its client id first, and the local API only with that in its hands: so no two wait for each other.
+// tryLocks takes those of the things that only one agent can have which this one does not have yet. Its only error is *ipc.ErrRunning:
+// another one has some of it. Then this one keeps what it has got until releaseLocks, and the next try writes nothing. Every agent takes
+// the lock of its client id first, and the local API only when it has that: so no two wait for each other.
 func (a *App) tryLocks() (err error) {
+	host, set := a.opts.Host, a.opts.Settings
 	if !a.locked {
-		if a.lock, err = a.lockClient(); err != nil {
+		folder, err := paths.AgentsFolder(host.Getenv)
+		var lock *ipc.ClientLock
+		if err == nil {
+			lock, err = ipc.LockClient(folder, set.Identity.ClientID)
+		}
+		err = a.tolerate(err, "another agent for the same client_id would not be noticed, and the two would overwrite each other's list")
+		if err != nil {
 			return err
 		}
-		a.locked = true
+		a.lock, a.locked = lock, true
 	}
-	a.listener, err = a.listenControl()
+	address, err := set.controlAddress(host)
+	var listener net.Listener
+	if err == nil {
+		listener, err = ipc.ListenControl(address)
+	}
+	err = a.tolerate(err, "no local API: 'sidetone status' and pushed states do not work")
+	a.listener = listener
 	return err
 }
 
-// lockClient sees to it that no other agent speaks for the same client id. Whatever else is in the way
-// of that does not keep this one from reporting.
-func (a *App) lockClient() (*ipc.ClientLock, error) {
-	folder, err := paths.AgentsFolder(a.opts.Host.Getenv)
-	if err == nil {
-		var lock *ipc.ClientLock
-		if lock, err = ipc.LockClient(folder, a.opts.Settings.Identity.ClientID); err == nil {
-			return lock, nil
-		}
+// tolerate returns err if it says that another agent runs. Anything else that is in the way of a lock is logged with what does not work
+// without it, and does not keep this agent from reporting.
+func (a *App) tolerate(err error, consequence string) error {
+	if err == nil || errors.As(err, new(*ipc.ErrRunning)) {
+		return err
 	}
-	if errors.As(err, new(*ipc.ErrRunning)) {
-		return nil, err
-	}
-	a.log.Warn("another agent for the same client_id would not be noticed, and the two would overwrite each other's list", "reason", err)
-	return nil, nil
+	a.log.Warn(consequence, "reason", err)
+	return nil
 }
 
-// listenControl opens the local API. That another agent runs is an error; whatever else is in
-// its way is not: reporting goes on without it.
-func (a *App) listenControl() (net.Listener, error) {
-	address, err := a.opts.Settings.controlAddress(a.opts.Host)
-	if err == nil {
-		var l net.Listener
-		if l, err = ipc.ListenControl(address); err == nil {
-			return l, nil
-		}
-	}
-	if errors.As(err, new(*ipc.ErrRunning)) {
-		return nil, err
-	}
-	a.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)
-	return nil, nil
-}
-
-// releaseLocks leaves them to another agent.
+// releaseLocks leaves the locks to another agent.
 func (a *App) releaseLocks() {
 	if a.listener != nil {
 		_ = ipc.Release(a.listener)
@@ -101,7 +89,7 @@ func (a *App) releaseLocks() {
 	a.listener, a.lock, a.locked = nil, nil, false
 }
 
-// closeLocks is for after the farewell: the lock tells other agents that clients have it.
+// closeLocks closes the locks after clients have been told of the end, which the lock tells other agents.
 func (a *App) closeLocks() {
 	if a.listener != nil {
 		_ = a.listener.Close()

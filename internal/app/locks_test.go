@@ -94,7 +94,7 @@ func TestLocksOfAnAgentThatIsJustEnding(t *testing.T) {
 		_, err = New(d.Options)
 		require.ErrorAs(d, err, new(*ipc.ErrRunning), "a user need not wait for an answer")
 		d.AwaitLocks = true
-		ending := time.AfterFunc(leaveTime+time.Second, before.close)
+		ending := time.AfterFunc(shutdownTimeout+time.Second, before.close)
 		defer ending.Stop()
 		next, err := New(d.Options)
 		require.NoError(d, err)
@@ -115,8 +115,8 @@ func TestWhatIsFreeIsTakenOnceAndKept(t *testing.T) {
 		return a, a.awaitLocks(context.Background(), takeTimeout)
 	}
 	takesBack := func(d *lockDesk) (*App, error) {
-		a := &App{opts: d.Options, log: d.Log, next: newSuccession()}
-		a.next.state = reclaiming
+		a := &App{opts: d.Options, log: d.Log, handover: newHandover()}
+		a.handover.state = reclaiming
 		_, err := a.reclaim(context.Background())
 		return a, err
 	}
@@ -125,9 +125,9 @@ func TestWhatIsFreeIsTakenOnceAndKept(t *testing.T) {
 		within time.Duration
 		comes  bool
 	}{
-		"one that is started again":        {starts, leaveTime + takeTimeout, true},
+		"one that is started again":        {starts, shutdownTimeout + takeTimeout, true},
 		"one that goes on":                 {goesOn, takeTimeout, true},
-		"one that is started in vain":      {starts, leaveTime + takeTimeout, false},
+		"one that is started in vain":      {starts, shutdownTimeout + takeTimeout, false},
 		"one that cannot go on":            {goesOn, takeTimeout, false},
 		"one that cannot have it all back": {takesBack, reclaimTimeout, false},
 	} {

@@ -7,8 +7,8 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// endTime bounds what may be left to do at the end of the session. Windows ends a program that takes 5 s.
-var endTime = 2 * time.Second
+// sessionEndTimeout bounds what may be left to do at the end of the session. Windows kills a program that takes 5 s.
+var sessionEndTimeout = 2 * time.Second
 
 // watchSession follows the user's log-in session until ctx ends.
 func (a *App) watchSession(ctx context.Context) {
@@ -24,16 +24,17 @@ func (a *App) watchSession(ctx context.Context) {
 	}
 }
 
-// sessionEnds ends this agent, as Windows has it end: now, or the session goes on, and an installer waits.
+// sessionEnds ends this agent because Windows says so: either the session ends now, or it goes on and an installer waits for the agent's
+// end.
 func (a *App) sessionEnds(now bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sessionEndTimeout)
 	defer cancel()
-	a.log.Info("Windows has this process end", "now", now)
+	a.log.Info("Windows asks this process to end", "now", now)
 	if now {
-		a.next.endWithSession()
+		a.handover.sessionEnds.Store(true)
 	}
 	a.Stop(ctx, false)
 	if now && a.opts.EndProcess != nil {
-		a.opts.EndProcess() // Windows may not wait for what is left, and then this end would pass for a failure
+		a.opts.EndProcess() // Windows may not wait for the rest, and then this end would pass for a failure
 	}
 }

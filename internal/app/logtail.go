@@ -17,7 +17,7 @@ type logTail struct {
 	size  int // of the lines, in bytes
 }
 
-// attach returns a log that goes on as before, and into the tail.
+// attach returns a log that writes to log and into the tail.
 func (t *logTail) attach(log *slog.Logger, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(log.Handler(), slog.NewTextHandler(t, &slog.HandlerOptions{Level: level})))
 }

@@ -11,7 +11,7 @@ import (
 	"sidetone/internal/control"
 )
 
-// Stop ends Run in order, and returns when clients have been told or ctx ends. With empty, that they have no list any more.
+// Stop ends Run in order, and returns when clients have been told or ctx ends. With empty, clients are left with an empty list.
 func (a *App) Stop(ctx context.Context, empty bool) {
 	a.log.Info("told to stop", "empty", empty)
 	if empty {
@@ -24,10 +24,10 @@ func (a *App) Stop(ctx context.Context, empty bool) {
 	}
 }
 
-// logLevel is the setting that SetLogLevel stands in for.
+// logLevel is the setting that SetLogLevel overrides.
 const logLevel = "log.level"
 
-// SetLogLevel changes the least level that is logged, until the agent ends, unless policy has decided it.
+// SetLogLevel changes the lowest level that is logged, until the agent ends, unless policy has decided it.
 func (a *App) SetLogLevel(level string) error {
 	known := config.LogLevel("").Enum()
 	if !slices.Contains(known, level) {
@@ -45,5 +45,5 @@ func (a *App) SetLogLevel(level string) error {
 	return nil
 }
 
-// levelName is the setting's word for a level.
+// levelName returns the setting's word for a level.
 func levelName(l slog.Level) string { return strings.ToLower(l.String()) }

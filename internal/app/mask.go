@@ -15,13 +15,13 @@ import (
 	"unicode/utf8"
 )
 
-// mask replaces what names a person or a single device.
+// mask replaces whatever identifies a person or a single device.
 type mask struct {
-	names     map[string]string // by what they stand for
-	addresses map[string]string // likewise, of Bluetooth devices
+	names     map[string]string // the replacements, by what they replace
+	addresses map[string]string // likewise, of Bluetooth addresses
 }
 
-// What stands for the user's home folder and name.
+// The replacements of the user's home folder and name.
 const (
 	home     = "HOME"
 	userName = "USER"
@@ -38,7 +38,7 @@ func newMask(host Host) *mask {
 	return m
 }
 
-// serial masks a serial number; each gets its own name, so that units stay apart.
+// serial masks a serial number. Each gets a replacement of its own, so that units can be told apart.
 func (m *mask) serial(s string) {
 	if len(s) < 2 {
 		return
@@ -52,16 +52,16 @@ func (m *mask) serial(s string) {
 	}
 }
 
-// notInNames is what udev and PulseAudio replace where a serial number becomes a part of a name.
+// notInNames is what udev and PulseAudio replace in a serial number that becomes a part of a name.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// serials are the serial numbers that the agent has met: its timeline speaks of units that have gone.
+// serials are the serial numbers that the agent has seen: its timeline also has units that are gone.
 type serials struct {
 	mu   sync.Mutex
 	seen []string // the newest last
 }
 
-// maxSerials bounds them. The timeline holds fewer units.
+// maxSerials bounds serials. The timeline holds fewer units.
 const maxSerials = 4096
 
 func (s *serials) add(serial string) {
@@ -81,11 +81,11 @@ func (s *serials) all() []string {
 	return slices.Clone(s.seen)
 }
 
-// bluetoothAddress is how such an address is written, by people, in paths of BlueZ and in names of the sound server.
+// bluetoothAddress matches an address as people write it, in paths of BlueZ and in names of the sound server.
 var bluetoothAddress = regexp.MustCompile(`(?i)([0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{2}(_[0-9a-f]{2}){5})`)
 
-// apply masks the longest first: one may be the beginning of another. Addresses come before, since
-// one may be a serial number as well.
+// apply masks addresses first, since one may be a serial number as well, and then the longest names first, since one may be the beginning
+// of another.
 func (m *mask) apply(text string) string {
 	text = bluetoothAddress.ReplaceAllStringFunc(text, func(a string) string {
 		a = strings.ToLower(strings.NewReplacer("-", ":", "_", ":").Replace(a))
@@ -116,8 +116,8 @@ func (m *mask) apply(text string) string {
 	return out.String()
 }
 
-// stands reports whether a name stands between two texts, rather than a part of another one: the user "anna" is not in "savannah", and the
-// folder of "annabel" is not that of "anna". Serial numbers become a part of other names.
+// stands reports whether what is between two texts is a whole name: the user "anna" is not in "savannah", and the folder of "annabel" is
+// not that of "anna". A serial number may be a part of another name.
 func (m *mask) stands(what, before, after string) bool {
 	inWord := func(r rune, _ int) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	ends := !inWord(utf8.DecodeRuneInString(after))
@@ -131,13 +131,13 @@ func (m *mask) stands(what, before, after string) bool {
 	}
 }
 
-// escaped is a character as quoted texts and addresses of the web have it, whose last letter begins no word.
+// escaped matches an escaped character of a quoted text or a URL, whose last letter does not belong to the word that follows.
 var escaped = regexp.MustCompile(`(\\[a-z]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$`)
 
 // jsonString is a string in JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// json masks the texts of a JSON document and leaves times and numbers alone, in which a short serial number may be found, too.
+// json masks the texts of a JSON document. It leaves times and numbers alone, which may contain a short serial number by chance.
 func (m *mask) json(document []byte) []byte {
 	return jsonString.ReplaceAllFunc(document, func(quoted []byte) []byte {
 		var s string

@@ -101,9 +101,10 @@ func TestLogTail(t *testing.T) {
 // TestBundleHasTimes: an archive without them shows files of 1980.
 func TestBundleHasTimes(t *testing.T) {
 	var archive bytes.Buffer
-	z := zip.NewWriter(&archive)
-	require.NoError(t, store(z, "status.json", "{}"))
-	require.NoError(t, z.Close())
+	b := bundle{Writer: zip.NewWriter(&archive)}
+	b.store("status.json", "{}")
+	require.NoError(t, b.err)
+	require.NoError(t, b.Close())
 	r, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), r.File[0].Modified, time.Hour)

@@ -14,8 +14,8 @@ import (
 	"sidetone/internal/rpcclient/policy"
 )
 
-// answerBounds are the upper bounds of the histogram of answers, in seconds: a client that is well takes
-// about a millisecond, one that has callers wait in line up to rpc.http_timeout.
+// answerBounds are the upper bounds of the histogram of answers, in seconds: a healthy client takes about a millisecond, and one in which
+// requests queue up takes up to rpc.http_timeout.
 var answerBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 90}
 
 // clientCounters count what happens with clients.
@@ -23,14 +23,16 @@ type clientCounters struct {
 	answers map[rpcclient.Transport]*metrics.Histogram // to lists
 
 	mu     sync.Mutex
-	events map[rpcclient.Event]map[rpcclient.Transport]int
+	events map[clientEvent]int
+}
+
+type clientEvent struct {
+	event rpcclient.Event
+	over  rpcclient.Transport
 }
 
 func newClientCounters() *clientCounters {
-	c := &clientCounters{
-		answers: make(map[rpcclient.Transport]*metrics.Histogram),
-		events:  make(map[rpcclient.Event]map[rpcclient.Transport]int),
-	}
+	c := &clientCounters{answers: make(map[rpcclient.Transport]*metrics.Histogram), events: make(map[clientEvent]int)}
 	for _, over := range policy.Transports {
 		c.answers[over] = metrics.NewHistogram(answerBounds)
 	}
@@ -44,13 +46,10 @@ func (c *clientCounters) delivered(d rpcclient.Delivery) {
 func (c *clientCounters) event(e rpcclient.Event, over rpcclient.Transport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.events[e] == nil {
-		c.events[e] = make(map[rpcclient.Transport]int)
-	}
-	c.events[e][over]++
+	c.events[clientEvent{e, over}]++
 }
 
-// perTransport is a metric with a sample for each transport.
+// perTransport makes a metric with a sample for each transport.
 func perTransport(name string, of metrics.Type, help string, sample func(rpcclient.Transport) metrics.Sample) metrics.Family {
 	f := metrics.Family{Name: name, Help: help, Type: of, Label: "transport"}
 	for _, over := range policy.Transports {
@@ -61,14 +60,14 @@ func perTransport(name string, of metrics.Type, help string, sample func(rpcclie
 	return f
 }
 
-// families are the metrics of what was counted.
+// families returns the metrics of what was counted.
 func (c *clientCounters) families() []metrics.Family {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	count := func(name, help string, events ...rpcclient.Event) metrics.Family {
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		return perTransport(name, metrics.Counter, help, func(over rpcclient.Transport) (s metrics.Sample) {
 			for _, e := range events {
-				s.Value += float64(c.events[e][over])
+				s.Value += float64(c.events[clientEvent{e, over}])
 			}
 			return s
 		})
@@ -91,7 +90,7 @@ func (c *clientCounters) families() []metrics.Family {
 // Metrics writes counters, gauges and histograms in the text format of Prometheus to w.
 func (a *App) Metrics(w io.Writer) error { return metrics.Write(w, a.families()) }
 
-// families are all metrics, as docs/metrics.md lists them. What this system does not tell is left out.
+// families returns all metrics, which docs/metrics.md lists. Values that this system does not tell are left out.
 func (a *App) families() []metrics.Family {
 	view, sessions := a.engine.View(), a.report.Status().Sessions
 	working := countOf(view.Sources, func(s engine.SourceStatus) bool { return s.Condition == engine.Working })
@@ -101,7 +100,7 @@ func (a *App) families() []metrics.Family {
 	gauge := func(name, help string, value float64) metrics.Family {
 		return metrics.Family{Name: name, Help: help, Type: metrics.Gauge, Samples: []metrics.Sample{{Value: value}}}
 	}
-	all := []metrics.Family{
+	all := slices.Concat([]metrics.Family{
 		gauge("sidetone_generation", "Number of the list in force; it rises with every change.", float64(view.Snapshot.Generation)),
 		gauge("sidetone_devices_reported", "Devices in the list in force.", float64(len(view.Snapshot.Devices))),
 		gauge("sidetone_endpoints_withheld", "Endpoints that the catalogue knows and does not report.", float64(len(view.Snapshot.Withheld))),
@@ -115,13 +114,11 @@ func (a *App) families() []metrics.Family {
 			Name: "sidetone_deliveries_total", Help: "Lists that clients have accepted.", Type: metrics.Counter,
 			Samples: []metrics.Sample{{Value: float64(a.report.deliveries.Load())}},
 		},
-	}
-	all = append(all, a.report.counters.families()...)
-	all = append(all,
+	}, a.report.counters.families(), []metrics.Family{
 		gauge("sidetone_uptime_seconds", "Time since the agent was started.", time.Since(a.started).Seconds()),
 		gauge("process_start_time_seconds", "When the agent was started, in seconds since 1970.", float64(a.started.UnixMilli())/1000),
 		gauge("go_goroutines", "Goroutines that exist.", float64(runtime.NumGoroutine())),
-	)
+	})
 	if bytes, err := system.ResidentMemory(); err == nil {
 		all = append(all, gauge("process_resident_memory_bytes", "Memory that the process occupies.", float64(bytes)))
 	}
@@ -131,7 +128,7 @@ func (a *App) families() []metrics.Family {
 	return all
 }
 
-// countOf is how many of the list are so.
+// countOf counts the elements that match.
 func countOf[T any](list []T, is func(T) bool) (n float64) {
 	for _, one := range list {
 		if is(one) {

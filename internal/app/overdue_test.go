@@ -51,8 +51,8 @@ func (l stuckLog) Handle(ctx context.Context, r slog.Record) error {
 
 // TestEndThatHangs: clients have been told, and the process does not wait for the rest for ever, with locks that another agent needs.
 func TestEndThatHangs(t *testing.T) {
-	defer func(d time.Duration) { leaveTime = d }(leaveTime)
-	leaveTime = 50 * time.Millisecond
+	defer func(d time.Duration) { shutdownTimeout = d }(shutdownTimeout)
+	shutdownTimeout = 50 * time.Millisecond
 	overdue := make(chan error, 1)
 	a := newApp(t, Options{Settings: bareSettings(t), Overdue: func(err error) { overdue <- err }})
 	stuck := stuckSource{make(chan struct{}), make(chan struct{})}
@@ -79,8 +79,8 @@ func TestEndThatHangs(t *testing.T) {
 
 // TestSuccessorWhoseEndHangs: an agent that was to go on in place of another one, and does not, is in nobody's way for ever, either.
 func TestSuccessorWhoseEndHangs(t *testing.T) {
-	defer func(d time.Duration) { leaveTime = d }(leaveTime)
-	leaveTime = 50 * time.Millisecond
+	defer func(d time.Duration) { shutdownTimeout = d }(shutdownTimeout)
+	shutdownTimeout = 50 * time.Millisecond
 	folder := t.TempDir()
 	o := Options{Settings: bareSettings(t), Host: Host{Getenv: func(string) string { return folder }}, Log: slog.New(slog.DiscardHandler)}
 	other, err := New(o)
@@ -115,7 +115,7 @@ func TestReasonOfAnEndThatHangs(t *testing.T) {
 		var log bytes.Buffer
 		overdue := make(chan error, 1)
 		a := &App{opts: Options{Overdue: func(err error) { overdue <- err }}, log: slog.New(slog.NewTextHandler(&log, nil))}
-		a.limitEnd(errors.New("the agent that runs goes on"))
+		a.exitIfHanging(errors.New("the agent that runs goes on"))
 		require.ErrorContains(t, <-overdue, "goes on")
 		synctest.Wait()
 		require.Contains(t, log.String(), `reason="the agent that runs goes on"`)

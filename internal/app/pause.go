@@ -14,7 +14,7 @@ import (
 	"sidetone/internal/platform/keep"
 )
 
-// Pause has clients told nothing of what is known, and keeps that for the next start of the agent.
+// Pause stops telling clients what is known, and keeps the pause for the next start of the agent.
 func (a *App) Pause(r control.PauseRequest) control.Pause {
 	a.pausing.Lock()
 	defer a.pausing.Unlock()
@@ -28,7 +28,7 @@ func (a *App) Pause(r control.PauseRequest) control.Pause {
 	if now := pauseOf(a.engine.View().Paused, list); now != nil {
 		return *now
 	}
-	return control.Pause{List: list} // it was short, and is over
+	return control.Pause{List: list} // it was so short that it is over
 }
 
 // Resume ends the pause.
@@ -41,7 +41,7 @@ func (a *App) Resume() {
 	}
 }
 
-// pauseOf says it in the local API's words.
+// pauseOf returns a pause as the local API has it.
 func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
 	if p == nil {
 		return nil
@@ -49,11 +49,11 @@ func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
 	return &control.Pause{Until: p.Until.Round(0), UntilLogin: p.UntilLogin, List: list}
 }
 
-// keptPause is a pause as it is kept. One until the next log-in is kept where it ends with the session: so a log-in is told from a mere
-// start of the agent. Where there is no such place it ends with the agent, which starts at log-in.
+// keptPause is a pause in its file. One until the next log-in is kept in a place that is emptied at the end of the session, which tells a
+// log-in from a mere start of the agent. Where there is no such place it ends with the agent, which starts at log-in.
 type keptPause struct {
 	Until time.Time   `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
-	For   engine.Span `json:"for,omitzero"`   // how long it was to be: a clock that was set back makes it no longer
+	For   engine.Span `json:"for,omitzero"`   // its whole length, which a clock that was set back does not extend
 }
 
 func (a *App) pausePlace(untilLogin bool) (keep.Text, error) {
@@ -95,8 +95,8 @@ func (a *App) forgetPause() (err error) {
 	return err
 }
 
-// forgetEndedPause removes what is kept of a pause that has come to its end: were the clock set back, the next start of the agent would
-// find it again. An Engine that has ended, and says nothing of a pause, has no list either.
+// forgetEndedPause removes the file of a pause that is over: if the clock were set back, the next start of the agent would find it again.
+// An Engine that has ended shows no pause, but no list either.
 func (a *App) forgetEndedPause() {
 	a.pausing.Lock()
 	defer a.pausing.Unlock()
@@ -111,16 +111,22 @@ func (a *App) forgetEndedPause() {
 	}
 }
 
-// keptPause is the pause that an agent before this one has left; nil: none.
+// keptPause returns the pause that a previous agent has left; nil: none.
 func (a *App) keptPause() *engine.Pause {
 	for _, untilLogin := range []bool{false, true} {
 		place, err := a.pausePlace(untilLogin)
 		if err != nil {
 			continue
 		}
-		kept, err := readPause(place)
+		var kept keptPause
+		text, err := place.Read()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err == nil {
+			if err = json.Unmarshal(text, &kept); err != nil {
+				err = fmt.Errorf("cannot read %s: %w", place, err)
+			}
 		}
 		if err != nil {
 			a.log.Warn("a pause is not kept up", "remedy", "remove "+place.String(), "reason", err)
@@ -139,14 +145,4 @@ func (a *App) keptPause() *engine.Pause {
 		}
 	}
 	return nil
-}
-
-func readPause(place keep.Text) (kept keptPause, err error) {
-	text, err := place.Read()
-	if err == nil {
-		if err = json.Unmarshal(text, &kept); err != nil {
-			err = fmt.Errorf("cannot read %s: %w", place, err)
-		}
-	}
-	return kept, err
 }

@@ -44,8 +44,8 @@ func (a *App) Record(ctx context.Context, write func(lines []byte) error) error 
 }
 
 const (
-	// maxWaiting is how many records may wait for whoever takes a recording: those of some seconds
-	// in which a device reports a thousand times a second.
+	// maxWaiting is how many records may wait for the reader of a recording: a few seconds of a device
+	// that reports a thousand times a second.
 	maxWaiting = 8192
 	// chunkSize is about how many bytes are written at a time.
 	chunkSize = 32 << 10
@@ -53,24 +53,24 @@ const (
 
 var errLost = errors.New("whoever took the recording was too slow, and later records were lost")
 
-// recordBuffer stands between the Engine, which does not wait, and whoever takes a recording.
+// recordBuffer stands between the Engine, which does not wait, and the reader of a recording.
 type recordBuffer struct {
-	more    signal.Signal            // there is something to take
-	last    engine.Span              // of what was taken, on the recording's clock
-	clients map[string]engine.Client // what was last said of each session, by the client's address
+	more    signal.Signal            // something is waiting
+	last    engine.Span              // time of the last record that was written, on the recording's clock
+	clients map[string]engine.Client // the last record of each session, by the client's address
 
 	mu      sync.Mutex
 	began   time.Time // when the recording's clock was zero
 	waiting []engine.Record
-	lost    bool // one did not fit: what waits is all there will be
-	ended   bool // the last one is there
+	lost    bool // one did not fit: no more will be written than is waiting
+	ended   bool // the last one has come
 }
 
 func newRecordBuffer() *recordBuffer {
 	return &recordBuffer{more: signal.New(), clients: make(map[string]engine.Client)}
 }
 
-// put takes a record without ever waiting.
+// put adds a record. It never waits.
 func (r *recordBuffer) put(rec engine.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,8 +90,7 @@ func (r *recordBuffer) put(rec engine.Record) {
 	r.more.Notify()
 }
 
-// drain writes all that waits. errLost means that there is no more behind it, and that the
-// recording says so.
+// drain writes everything that is waiting. errLost means that nothing will follow, and that the recording says so.
 func (r *recordBuffer) drain(write func(lines []byte) error) error {
 	r.mu.Lock()
 	waiting, lost := r.waiting, r.lost
@@ -149,7 +148,7 @@ func (r *recordBuffer) sessions(list []rpcclient.Session) {
 	r.clients = now
 }
 
-// deliveryHub are the recordings that hear of every delivery.
+// deliveryHub passes every delivery on to all recordings.
 type deliveryHub struct {
 	mu      sync.Mutex
 	buffers []*recordBuffer
@@ -166,7 +165,7 @@ func (a *deliveryHub) add(r *recordBuffer) (leave func()) {
 	}
 }
 
-// delivered comes from the goroutine of a session. It calls nothing that waits.
+// delivered is called by the goroutine of a session. It must not wait.
 func (a *deliveryHub) delivered(d rpcclient.Delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// Reload puts a new configuration into force, or says what is wrong with it and keeps the old.
+// Reload puts a new configuration into force, or says what is wrong with it and keeps the old one.
 func (a *App) Reload() error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -33,7 +33,7 @@ func (a *App) Reload() error {
 		return err
 	}
 	if a.refused.Swap(nil) != nil {
-		defer a.announce() // that is over, even if nothing else changes
+		defer a.announce() // this condition is over, even if nothing else changes
 	}
 	a.settings.Store(set)
 	a.resolver.Store(resolving.Resolver)

@@ -75,6 +75,6 @@ func TestPolicyDecidesTheLogLevelAfterAHandover(t *testing.T) {
 	level.Set(slog.LevelError)
 	a := newApp(t, Options{Settings: set, LogLevel: level})
 	defer a.closeLocks()
-	require.NoError(t, a.goOnWith(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
+	require.NoError(t, a.applyHandover(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
 	require.Equal(t, slog.LevelError, level.Level())
 }

@@ -14,13 +14,13 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// reporter is the rpcclient, and says in the log what becomes of changes.
+// reporter is the rpcclient, and logs what becomes of changes.
 type reporter struct {
 	*rpcclient.Client
 	log      *slog.Logger
 	timeline *timeline.Ring
 
-	announce func() // tells other agents that the client may have lost devices of theirs; nil: nobody is told
+	announce func() // tells other agents that the client may have lost devices of theirs; may be nil
 
 	deliveries atomic.Uint64
 	counters   *clientCounters
@@ -39,7 +39,7 @@ func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) 
 // configure puts new options into force.
 func (r *reporter) configure(opts rpcclient.Options) { r.Reconfigure(r.complete(opts)) }
 
-// complete adds what nobody configures.
+// complete adds the options that are not settings.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 	opts.Log, opts.OnDelivery, opts.OnEvent = r.log, r.delivered, r.counters.event
 	return opts
@@ -89,12 +89,12 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 	}
 }
 
-// removes reports whether a list leaves out a device of the one before. That of an agent that ran before is not known.
+// removes reports whether a list lacks a device of the previous one. The list of a previous agent is not known.
 func removes(changes []devices.Change) bool {
 	return slices.ContainsFunc(changes, func(c devices.Change) bool { return c.Kind == devices.Removed })
 }
 
-// sentTo names a client in the log.
+// sentTo returns the attributes that name a client in the log.
 func sentTo(a rpcclient.Address) []any {
 	args := []any{"sent to", string(a.Transport)}
 	if a.Transport == rpcclient.IPC {

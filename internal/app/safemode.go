@@ -10,8 +10,8 @@ import (
 	"sidetone/internal/health"
 )
 
-// guardCrashes has crashes of this process reported, and says whether there were several in a row before it: then it does without
-// what talks to devices and to foreign code, so that it may live and say so.
+// guardCrashes has crashes of this process reported, and returns whether several processes before it have crashed in a row: then this one
+// does without devices and foreign code, so that it survives and can say so.
 func (a *App) guardCrashes() (looping bool) {
 	if !a.opts.OwnProcess {
 		return false
@@ -31,7 +31,7 @@ func (a *App) guardCrashes() (looping bool) {
 	return guard.Looping(time.Now())
 }
 
-// unguard leaves reports of crashes to another agent, or ends in order.
+// unguard leaves the reports of crashes to another agent, or marks an orderly end.
 func (a *App) unguard() {
 	if guard := a.guard.Swap(nil); guard != nil {
 		guard.Close()
@@ -43,7 +43,7 @@ var safeMode = health.Condition{
 	Code: health.AgentSafeMode, Severity: health.Problem, Args: health.Args{"crashes": strconv.Itoa(crash.Limit)},
 }
 
-// noteForCrash keeps what is not in order, by code, for the report of a crash.
+// noteForCrash keeps the codes of what is not in order for the report of a crash.
 func (a *App) noteForCrash(conditions []health.Condition) {
 	guard := a.guard.Load()
 	if guard == nil {

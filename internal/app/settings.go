@@ -19,16 +19,16 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// Settings are what an agent goes by, complete and checked.
+// Settings are the settings of an agent, complete and checked.
 type Settings struct {
 	Config    *config.Config
 	Origins   []config.Setting     // the same, with where each comes from
 	Catalogue *catalogue.Catalogue // nil: none is set
 	Identity  brand.Identity       // as far as it is known without a catalogue
-	Ignored   *health.Condition    // the administrator's settings are; nil: they are not
+	Ignored   *health.Condition    // says why the administrator's settings are ignored; nil: they are not
 }
 
-// NewSettings are those of an agent for a catalogue that is there already.
+// NewSettings returns the settings of an agent for a catalogue that has been loaded already.
 func NewSettings(c *config.Config, cat *catalogue.Catalogue) *Settings {
 	return &Settings{Config: c, Catalogue: cat, Identity: brand.Identity{ID: cat.Vendor.ID, ClientID: cat.Vendor.ClientID}}
 }
@@ -54,7 +54,7 @@ func Load(from config.Options, host Host) (*Settings, error) {
 	return s, nil
 }
 
-// Ignored says that the administrator's settings do not count; nil: they do, or there are none.
+// Ignored says why the administrator's settings are ignored; nil: they are not, or there are none.
 func Ignored(from config.Options) *health.Condition {
 	if from.Refused == nil || from.Explicit != "" {
 		return nil
@@ -62,16 +62,16 @@ func Ignored(from config.Options) *health.Condition {
 	return &health.Wrap(from.Refused, health.SettingsIgnored, health.Warning, health.Args{"path": from.SystemFile}).Condition
 }
 
-// InputError marks what is wrong with what the user gave: settings, a file, a flag. Nothing was done.
+// InputError marks an error in what the user gave: settings, a file, a flag. Nothing was done.
 type InputError struct{ Err error }
 
 func (e InputError) Error() string { return e.Err.Error() }
 func (e InputError) Unwrap() error { return e.Err }
 
-// Problems are all that is wrong with files and settings.
+// Problems are everything that is wrong with files and settings.
 type Problems []strictyaml.Problem
 
-// Lines are the problems, each in a line of its own.
+// Lines returns each problem as a line of its own.
 func (l Problems) Lines() []string {
 	lines := make([]string, len(l))
 	for i, p := range l {
@@ -82,7 +82,7 @@ func (l Problems) Lines() []string {
 
 func (l Problems) Error() string { return strings.Join(l.Lines(), "; ") }
 
-// Input makes an InputError of problems, or of what kept a file from being read; nil of neither.
+// Input makes an InputError of problems, or of the error that kept a file from being read; nil if there is neither.
 func Input(problems []strictyaml.Problem, err error) error {
 	if err == nil && len(problems) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func Input(problems []strictyaml.Problem, err error) error {
 	return InputError{err}
 }
 
-// Policy is where vendor or administrator have decided a setting, such as log.level; "": it is for who uses the agent to decide.
+// Policy returns where the vendor or the administrator has decided a setting, such as log.level; "": the user decides it.
 func (s *Settings) Policy(path string) string {
 	for _, o := range s.Origins {
 		if o.Path == path && o.Layer == config.LayerPolicy {
@@ -121,14 +121,14 @@ func (s *Settings) resolver() (*catalogue.Resolver, error) {
 	})
 }
 
-// Engine is what the Engine goes by.
+// Engine returns the settings of the Engine.
 func (s *Settings) Engine() (engine.Settings, error) {
 	r, err := s.resolver()
 	c := s.Config
 	return engine.Settings{Resolver: r, RemovalGrace: c.Engine.RemovalGrace, StaleAfter: c.Engine.StaleAfter, PauseList: c.Pause.List}, err
 }
 
-// rpc is what the rpcclient goes by.
+// rpc returns the options of the rpcclient.
 func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	rpc := s.Config.RPC
 	origin := rpc.Origin
@@ -145,7 +145,7 @@ func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	}
 }
 
-// ipcFolders are those that the settings name, else the system's.
+// ipcFolders returns the folders that the settings name, else the system's.
 func (s *Settings) ipcFolders(host Host) []string {
 	if named := s.Config.RPC.IPCFolders; len(named) > 0 {
 		return slices.Clone(named)

@@ -15,8 +15,8 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// openEndpoints opens the sources of endpoints that the settings name, in safe mode without miniaudio. resolver is asked of which
-// endpoints the effects are wanted. On an error none is left open.
+// openEndpoints opens the sources of endpoints that the settings name, in safe mode without miniaudio. resolver is asked which endpoints'
+// effects are wanted. On an error none is left open.
 func (s *Settings) openEndpoints(
 	host Host, log *slog.Logger, safe bool, resolver func() *catalogue.Resolver,
 ) (list []platform.Watcher, err error) {
@@ -62,8 +62,7 @@ func (s *Settings) openEndpoints(
 	return list, nil
 }
 
-// openSources opens all that the settings name. The Engine, which is made of them, is not needed
-// before they are followed.
+// openSources opens all sources that the settings name. They do not need the Engine, which is made for them, until they are followed.
 func (a *App) openSources(rules *hid.Rules) error {
 	set, host := a.opts.Settings, a.opts.Host
 	var err error
@@ -90,7 +89,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 	return nil
 }
 
-// hidEvent hands on what has happened to a HID device.
+// hidEvent passes on what has happened to a HID device.
 func (a *App) hidEvent(e hid.Event) {
 	if e.Device != nil {
 		a.serials.add(e.Device.Serial)

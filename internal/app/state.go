@@ -2,10 +2,10 @@ package app
 
 import "sidetone/internal/transition"
 
-// handoverState is how far this agent is between the one before it and the one after it. Transitions says how one follows from another.
+// handoverState is the state of an agent between the one before it and the one after it. transitions says which follows from which.
 type handoverState string
 
-// The states. In reporting, asked and no other this agent sends lists: it has the locks.
+// The states. Only in reporting and asked does this agent have the locks and send lists.
 const (
 	preparing   handoverState = "preparing"   // another agent reports; this one reads everything, to go on in its place
 	asking      handoverState = "asking"      // it is ready, and has asked the other one to let go
@@ -19,7 +19,7 @@ const (
 	ended       handoverState = "ended"
 )
 
-// outcome is what happened, as far as it decides what comes next.
+// outcome is what has happened that decides the next state.
 type outcome string
 
 const (
@@ -40,7 +40,7 @@ const (
 	onStop       outcome = "it is told to stop"
 )
 
-// consequence is what an agent does on its way to a state.
+// consequence is what an agent does when it enters a state.
 type consequence string
 
 const (
@@ -59,7 +59,7 @@ const (
 
 var line = transition.NewLine[handoverState, outcome, consequence]
 
-// transitions is all that decides who reports. docs/architecture.md shows it.
+// transitions decides alone who reports. docs/architecture.md shows it.
 var transitions = transition.Table[handoverState, outcome, consequence]{
 	line(onReady, []handoverState{preparing}, asking, thenAsk),
 	line(onReady, nil, "", nothing),

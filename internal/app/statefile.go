@@ -16,39 +16,37 @@ import (
 	"sidetone/internal/platform/power"
 )
 
-// stateFile pushes what a file says: for software that can write files and nothing else. It
-// is a platform.Reader. So it is read before the first list goes out, read anew
-// when everything is, and shown with the others by 'status'. What is wrong with the file is a
-// note and not an error: an error would mean that devices are unknown, and hold back an empty
-// list; and the Engine logs each new note once.
+// stateFile pushes the content of a file, for software that can do no more than write files. It is a platform.Reader, so it is read before
+// the first list goes out, read again when everything is, and shown with the other sources by 'status'. What is wrong with the file is a
+// note and not an error: an error would mean that devices are unknown, and hold back an empty list. The Engine logs each new note once.
 //
-// The file says all that its writers say. What is no longer in it is taken back at once. A
-// file that cannot be used changes nothing: what it said before ends with its lease.
+// The file is everything that its writers say. A statement that is no longer in it is taken back at once. A file that cannot be used
+// changes nothing: what it said before ends with its lease.
 type stateFile struct {
 	file *files.StateFile
 	path string
 	log  *slog.Logger
 	push func(engine.Push) (engine.Pushed, error)
-	boot func() time.Time // when the machine was started; zero: nobody knows
+	boot func() time.Time // when the machine was started; zero: unknown
 
-	inForce map[statementKey]statement // what the Engine has taken
+	inForce map[statementKey]statement // what the Engine has accepted
 	future  futureTime
 	notes   []health.Condition // of the last Read
 }
 
-// statementKey is of whom a file speaks, and for whom.
+// statementKey says which unit a statement is about, and whose it is.
 type statementKey struct{ product, serial, owner string }
 
-// statement is what it says.
+// statement is what a file says of a unit.
 type statement struct {
 	state map[devices.Field]devices.Tri
 	until time.Time
 }
 
-// futureTime is a modification time that was to come when it was first seen, and when that was.
+// futureTime is a modification time that was in the future when it was first seen, and when that was.
 type futureTime struct{ written, seen time.Time }
 
-// newStateFile reads the file at path and hands each state in it to push.
+// newStateFile returns the source of the file at path, which calls push for each statement.
 func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.Pushed, error)) (*stateFile, error) {
 	file, err := files.NewStateFile(path)
 	if err != nil {
@@ -57,13 +55,13 @@ func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.
 	return &stateFile{file: file, path: path, log: log, push: push, boot: power.Started}, nil
 }
 
-// Name is the name of the only one.
+// Name returns the name of the only state file.
 func (f *stateFile) Name() string { return "state-file" }
 
 // Wait returns when the file may have changed.
 func (f *stateFile) Wait(ctx context.Context) error { return f.file.Wait(ctx) }
 
-// Close ends Wait. What was said stays until its lease ends.
+// Close ends Wait. What was said stays in force until its lease ends.
 func (f *stateFile) Close() error { return f.file.Close() }
 
 // Notes says why the file, or a state in it, has no effect.
@@ -77,7 +75,7 @@ func (f *stateFile) Read(ctx context.Context) error {
 	switch {
 	case err == nil:
 		pushes, err = control.ParseStates(f.path, content.Data)
-	case errors.Is(err, fs.ErrNotExist): // who says nothing needs no file
+	case errors.Is(err, fs.ErrNotExist): // without a file nothing is said
 		err = nil
 	}
 	if err != nil {
@@ -96,9 +94,9 @@ func (f *stateFile) note(code health.Code, args health.Args) {
 	f.notes = append(f.notes, health.Condition{Code: code, Severity: health.Warning, Args: args})
 }
 
-// leaseStart is from when on leases run: when the file was written. So neither a restart of the
-// agent nor a refresh gives new life to the word of software that has crashed. A time that is
-// still to come, as after the clock was set back, is taken for the present, once: also when it has come.
+// leaseStart returns when leases began: when the file was written. So neither a restart of the agent nor a refresh extends the statements
+// of software that has crashed. A time in the future, as after the clock was set back, counts as the moment at which it was first seen,
+// even when it has come.
 func (f *stateFile) leaseStart(written time.Time) time.Time {
 	now := time.Now().Round(0) // by the clock on the wall, as the file's time
 	switch {
@@ -112,9 +110,8 @@ func (f *stateFile) leaseStart(written time.Time) time.Time {
 	return now
 }
 
-// apply puts the states of a file that was written at the given time into force, and takes
-// back what was said before and no longer is. New words come first: where one owner takes
-// over from another, the flag does not fall back in between.
+// apply puts the statements of a file that was written at the given time into force, and takes back those that are no longer in it. New
+// ones come first: if one owner takes over from another, the flag does not fall back in between.
 func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 	now := time.Now().Round(0)
 	inForce := make(map[statementKey]statement)
@@ -127,13 +124,13 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		}
 		before, known := f.inForce[of]
 		if known && before.until.Equal(s.until) && maps.Equal(before.state, s.state) {
-			inForce[of] = s // it was in force when the file was written, and is not again by a reading: its product may have left since
+			inForce[of] = s // reading the file again does not put it into force again: its product may have left since
 			continue
 		}
 		if err := f.pushStatement(of, before, s, p.Seq, now, written); err != nil {
 			f.note(health.StateRefused, health.Args{"place": p.At, "reason": refusal(err).Error()})
 			if known && (maps.Equal(before.state, s.state) || errors.Is(err, engine.ErrOvertaken)) {
-				inForce[of] = before // else its own writer does not say it any more
+				inForce[of] = before // otherwise its own writer no longer says it
 			}
 			continue
 		}
@@ -150,7 +147,7 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 	f.inForce = inForce
 }
 
-// pushStatement pushes at now what was said when the file was written, until a time to come, in place of what was said before.
+// pushStatement replaces what was said before by what the file said when it was written. Its lease runs from now until next.until.
 func (f *stateFile) pushStatement(of statementKey, before, next statement, seq uint64, now, written time.Time) error {
 	state := make(map[devices.Field]devices.Tri)
 	for field := range before.state {
@@ -167,10 +164,10 @@ func (f *stateFile) pushStatement(of statementKey, before, next statement, seq u
 // stateFileHolder is the holder of what a state file says.
 const stateFileHolder = "state file"
 
-// isOfStateFile reports whether the next agent reads that itself.
+// isOfStateFile reports whether an input comes from the state file, which the next agent reads itself.
 func isOfStateFile(in engine.Input) bool { return in.Push != nil && in.Push.Holder == stateFileHolder }
 
-// statesOf is what a request says, where null takes a flag back.
+// statesOf returns what a request says, in which null takes a flag back.
 func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
 	state := make(map[devices.Field]devices.Tri, len(said))
 	for field, value := range said {

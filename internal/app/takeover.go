@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// readyTimeout is how long the first list may take, beside the time for which one waits for sources that fail.
+	// readyTimeout is how long the first list may take, in addition to the time that sources which fail are given.
 	readyTimeout = 30 * time.Second
-	// quietTimeout is how long HID devices may take to answer what they are asked at the start. What they have not told by then is unknown.
+	// quietTimeout is how long HID devices may take to answer what they are asked at the start. The rest is unknown then.
 	quietTimeout = 3 * time.Second
-	// takeTimeout is how long a lock may still be held by an agent that has let go of it, or whose process has just been ended.
+	// takeTimeout is how long a lock may still be held by an agent that has let go of it, or whose process has just been killed.
 	takeTimeout = 5 * time.Second
 )
 
-// takeOver goes on in place of the agent that runs, once this one knows what there is. With an error, of which the outcome is the kind,
-// that one goes on, if it can.
+// takeOver takes over from the agent that runs, once this one knows what there is. After an error, of which the outcome is the kind, that
+// agent goes on, if it can.
 func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	if err := a.awaitReady(ctx); err != nil {
 		return onNotReady, err
 	}
-	a.next.apply(onReady)
+	a.handover.apply(onReady)
 	address, err := a.opts.Settings.controlAddress(a.opts.Host)
 	if err != nil {
 		return onRefused, err
@@ -42,14 +42,14 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 		Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, Version: a.opts.Version,
 	})
 	if err == nil {
-		a.next.apply(onLetGo)
-	} else if err = a.whyNot(ctx, err); err != nil {
+		a.handover.apply(onLetGo)
+	} else if err = a.handoverRefusal(ctx, err); err != nil {
 		return onRefused, err
 	} else {
-		a.next.apply(onGone)
+		a.handover.apply(onGone)
 	}
 	if err = a.awaitLocks(ctx, takeTimeout); err == nil {
-		err = a.goOnWith(known)
+		err = a.applyHandover(known)
 	}
 	if err == nil {
 		err = ctx.Err() // told to stop: the other one goes on, and no client has noticed anything
@@ -62,19 +62,19 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	}
 	a.guardCrashes()
 	if historyErr == nil {
-		a.timeline.GoOn(history)
+		a.timeline.Continue(history)
 		a.timeline.Snapshot(a.engine.View().Snapshot)
 	}
 	return onTaken, nil
 }
 
-// confirm has the other agent end. From here on clients are this agent's to tell, even of its own end: so whether that one has heard of it
-// is not left open.
+// confirm ends the other agent. From then on it is this agent that tells clients everything, even of its own end, so ctx does not stop it
+// halfway.
 func confirm(ctx context.Context, before control.HandoverConn) error {
 	if problem := (*control.Problem)(nil); errors.As(before.HandedOver(context.WithoutCancel(ctx)), &problem) {
 		return problem
 	}
-	return nil // else that agent has ended, or hangs, and nobody else has the locks
+	return nil // any other error means that the agent has ended or hangs, and it has given up the locks
 }
 
 // awaitReady waits until there is a first list, and HID devices have answered.
@@ -102,8 +102,8 @@ func (a *App) awaitReady(ctx context.Context) error {
 	}
 }
 
-// whyNot says why the agent that runs does not let go; nil: it does not run any more.
-func (a *App) whyNot(ctx context.Context, err error) error {
+// handoverRefusal says why the agent that runs does not let go; nil: it no longer runs.
+func (a *App) handoverRefusal(ctx context.Context, err error) error {
 	var problem *control.Problem
 	switch {
 	case ctx.Err() != nil:
@@ -117,8 +117,8 @@ func (a *App) whyNot(ctx context.Context, err error) error {
 	return nil
 }
 
-// goOnWith makes known here what the other agent has known.
-func (a *App) goOnWith(known control.Handover) error {
+// applyHandover takes over what the other agent knew.
+func (a *App) applyHandover(known control.Handover) error {
 	var inputs []engine.Input
 	var clients []rpcclient.KnownClient
 	if known.Inputs == nil {
@@ -135,7 +135,7 @@ func (a *App) goOnWith(known control.Handover) error {
 	if known.UptimeMS == 0 {
 		age = 0
 	}
-	a.pauseKept = true // that one may have kept one since this one has looked
+	a.pauseKept = true // the other agent may have written the file since this one looked
 	a.engine.ApplyHandover(inputs, max(0, age))
 	a.report.Restore(clients)
 	if known.LogLevel != "" && a.current().Policy(logLevel) == "" {

@@ -22,7 +22,7 @@ func TestStoppedBeforeItGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(context.Background()) }()
-	testlab.Eventually(t, "it asks", func() bool { return a.next.now() == asking })
+	testlab.Eventually(t, "it asks", func() bool { return a.handover.now() == asking })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	a.Stop(ctx, true)

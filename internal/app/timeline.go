@@ -10,19 +10,17 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Timeline is what has happened in the last hours.
+// Timeline returns what has happened in the last hours.
 func (a *App) Timeline() timeline.Timeline { return a.timeline.Timeline() }
 
-// settling is for how long changes are left to follow from each other before they are noted: clients are told first, and what comes
-// many times a second is noted less often.
+// settling is the time between a change and its note in the timeline: clients are told first, and what changes many times a second is
+// noted less often.
 const settling = 5 * time.Millisecond
 
 // noteChanges notes the state at the start and after each change.
 func (a *App) noteChanges(ctx context.Context) {
 	for {
-		a.mu.Lock()
-		changed := a.changed
-		a.mu.Unlock()
+		changed := a.nextChange()
 		a.noteState()
 		select {
 		case <-changed:
@@ -37,7 +35,7 @@ func (a *App) noteChanges(ctx context.Context) {
 	}
 }
 
-// noteState tells the timeline how clients are, and what is to be looked at.
+// noteState tells the timeline how clients are, and what is not in order.
 func (a *App) noteState() {
 	a.timeline.Clients(func() (list []timeline.Client) {
 		for _, s := range a.report.Status().Sessions {
@@ -65,7 +63,7 @@ func timelineClient(s rpcclient.Session) timeline.Client {
 	}
 }
 
-// holds reports whether a client in that state has the list that it has accepted last.
+// holds reports whether a client in that state still has the last list that it accepted.
 func holds(s rpcclient.State) bool {
 	return s == rpcclient.Ready || s == rpcclient.Degraded || s == rpcclient.Slow
 }

@@ -8,8 +8,8 @@ import (
 	"sidetone/internal/control"
 )
 
-// Upgrade starts this program anew, as it is on disk now, and returns when that goes on in place of this one. If it ends before, or ctx
-// does, this one goes on; if this one is told to stop before, neither does.
+// Upgrade starts this program again, as it is on disk now, and returns when that has taken over. If that or ctx ends before, this agent
+// goes on; if this one is told to stop before, neither does.
 func (a *App) Upgrade(ctx context.Context) error {
 	if a.opts.Successor == nil {
 		return conflict("this agent is part of another program, and cannot be started anew")
@@ -29,8 +29,8 @@ func (a *App) Upgrade(ctx context.Context) error {
 		return conflict("this agent goes on, as its program cannot be started: %v", err)
 	}
 	a.log.Info("the program is started anew, to go on in place of this one", "program", cmd.Path, "process", cmd.Process.Pid)
-	a.next.started(cmd.Process)
-	defer a.next.started(nil)
+	a.handover.started(cmd.Process)
+	defer a.handover.started(nil)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -38,11 +38,11 @@ func (a *App) Upgrade(ctx context.Context) error {
 	}()
 	for stop := a.stop; err == nil; {
 		select {
-		case <-a.next.confirmed:
+		case <-a.handover.confirmed:
 			return nil
 		case <-stop:
 			stop = nil
-			if a.next.endWaiting() {
+			if a.handover.endWaiting() {
 				<-ended
 				err = &control.Refusal{Kind: control.ErrStopping, Message: "this agent was told to stop before another one could go on"}
 			}
@@ -55,7 +55,7 @@ func (a *App) Upgrade(ctx context.Context) error {
 		}
 	}
 	select {
-	case <-a.next.confirmed: // it was ready at the last moment
+	case <-a.handover.confirmed: // it was ready at the last moment
 		return nil
 	default:
 		a.log.Warn("the program was not replaced", "reason", err)
@@ -63,15 +63,15 @@ func (a *App) Upgrade(ctx context.Context) error {
 	}
 }
 
-// started notes the process that is to go on; nil: none.
-func (s *succession) started(child *os.Process) {
+// started notes the process that is to take over; nil: none.
+func (s *handover) started(child *os.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.child = child
 }
 
-// endWaiting ends what Upgrade has started, unless this agent has let go: what becomes of it then is awaitSuccessor's to say.
-func (s *succession) endWaiting() bool {
+// endWaiting kills the process that Upgrade has started, unless this agent has let go: then awaitSuccessor decides what becomes of it.
+func (s *handover) endWaiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.state {

@@ -2,7 +2,9 @@ package control
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,10 +16,49 @@ func problem(status int, code Code, format string, args ...any) *Problem {
 	return &Problem{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// refuse answers with p.
-func (s *Server) refuse(w http.ResponseWriter, p *Problem) { s.sendJSON(w, p.Status, p) }
+// invalid is the answer to a request that is wrong.
+func invalid(format string, args ...any) *Problem {
+	return problem(http.StatusBadRequest, CodeInvalid, format, args...)
+}
 
-// sendJSON answers with v.
+// problemOf makes the answer to an error of a handler.
+func problemOf(err error) *Problem {
+	var refusal *Refusal
+	var made *Problem
+	switch {
+	case errors.As(err, &made):
+		return made
+	case errors.As(err, &refusal):
+		for _, k := range kinds {
+			if errors.Is(refusal.Kind, k.kind) {
+				return &Problem{k.status, k.code, refusal.Message, refusal.Candidates}
+			}
+		}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problem(http.StatusGatewayTimeout, CodeTimeout, "the agent did not act in time: try again, and if it stays so, restart the agent")
+	}
+	return problem(http.StatusInternalServerError, CodeInternal, "the agent failed: %v", err)
+}
+
+// reply answers with what a handler has returned.
+func (s *Server) reply(w http.ResponseWriter, answer any, err error) {
+	if err != nil {
+		p := problemOf(err)
+		s.sendJSON(w, p.Status, p)
+		return
+	}
+	switch answer := answer.(type) {
+	case nil:
+		s.send(w, http.StatusNoContent, "", nil)
+	case rawAnswer:
+		s.send(w, http.StatusOK, answer.contentType, answer.content)
+	case stream:
+		answer(w)
+	default:
+		s.sendJSON(w, http.StatusOK, answer)
+	}
+}
+
 func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 	body, err := encode(v)
 	if err != nil {
@@ -28,7 +69,7 @@ func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 	s.send(w, status, "application/json", body)
 }
 
-// withEmptyLists is what a Backend says with empty lists instead of none at all.
+// withEmptyLists replaces lists that a Backend has left nil by empty ones.
 func withEmptyLists(status Status) Status {
 	status.Sources = list(status.Sources)
 	status.Products = list(status.Products)

@@ -9,53 +9,50 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Backend is the agent behind the API. Its methods may be called at the same time; they do not
-// block for long.
+// Backend is the agent behind the API. Its methods may be called concurrently, and do not block for long.
 type Backend interface {
 	Status() Status
 	Devices() Devices
 	// Watch returns the present state and a channel that is closed at the next change.
 	Watch() (Status, <-chan struct{})
 	// Push applies what the vendor's software says. holder names the connection it came over:
-	// a push without a lease ends with Release(holder). It waits until the list that holds it
-	// has been given to the clients, but for no client's answer. Errors: *Refusal, that of ctx.
+	// a push without a lease ends with Release(holder). It returns when the list that holds it
+	// is on its way to the clients, and need not wait for their answers. Errors: *Refusal, that of ctx.
 	Push(ctx context.Context, product string, r PushRequest, holder string) (PushAnswer, error)
 	// Release ends the pushes of holder that have no lease. It comes once, after the last Push
 	// of that holder has returned.
 	Release(holder string)
 	// Timeline is what has happened in the last hours.
 	Timeline() timeline.Timeline
-	// Refresh reads everything anew and sends the whole list again.
+	// Refresh reads everything again and sends the whole list again.
 	Refresh()
 	// Reload reads settings and catalogue again. An error means that the old ones are in force.
 	Reload() error
-	// Pause has clients told nothing of what is known, for as long as r says, in place of a pause that is in force.
+	// Pause stops telling clients what is known, for as long as r says. It replaces a pause that is in force.
 	Pause(r PauseRequest) Pause
 	// Resume ends the pause, if there is one.
 	Resume()
-	// SetLogLevel changes the least level that is logged, until the agent ends. An error says which there are. Errors also: *Refusal.
+	// SetLogLevel changes the lowest level that is logged, until the agent ends. Errors: *Refusal, or one that lists the levels.
 	SetLogLevel(level string) error
-	// Stop ends the agent in order; with empty, nothing is left in clients, whatever the settings say. It returns when clients have been
-	// told, or ctx ends.
+	// Stop ends the agent in order; with empty, clients are left with an empty list, whatever the settings say. It returns when clients have
+	// been told, or ctx ends.
 	Stop(ctx context.Context, empty bool)
-	// HandOver has another agent, of this user, go on in place of this one. It returns when this one has let go of clients, and of all that
-	// only one agent can have; Release(holder) before HandedOver(holder) gives it back. Errors: *Refusal, that of ctx.
+	// HandOver lets another agent of this user take over. It returns when this one has let go of clients and of everything that only one
+	// agent can have; it takes them back if Release(holder) comes before HandedOver(holder). Errors: *Refusal, that of ctx.
 	HandOver(ctx context.Context, r HandoverRequest, holder string) (Handover, error)
 	// HandedOver ends the agent: the other one has everything. Errors: *Refusal.
 	HandedOver(holder string) error
-	// HasLetGo reports whether another agent goes on, or is about to.
+	// HasLetGo reports whether another agent has taken over, or is about to.
 	HasLetGo() bool
-	// Upgrade starts the program of this agent anew, for it to go on, and returns when it does, or has not come to that. Errors: *Refusal,
-	// that of ctx.
+	// Upgrade starts the program of this agent again, and returns when that has taken over or has failed to. Errors: *Refusal, that of ctx.
 	Upgrade(ctx context.Context) error
-	// Record writes a recording of what the agent is told and what it says, whole lines of JSON at
-	// a time, until ctx or the agent ends; the last line says that it is the last. It ends before
-	// that when write fails. write may block; the agent goes on meanwhile.
+	// Record writes a recording of what the agent is told and what it says, some whole lines of JSON at
+	// a time, until ctx or the agent ends; the last line says that it is the last. It ends early
+	// if write fails. write may block; the agent does not wait for it.
 	Record(ctx context.Context, write func(lines []byte) error) error
 	// Metrics writes counters, gauges and histograms in the text format 0.0.4 of Prometheus.
 	Metrics(w io.Writer) error
-	// Bundle writes a zip archive for support, with serials and names of users masked. A few MB:
-	// it is held in memory until it is complete.
+	// Bundle writes a zip archive of a few MB for support, with serial numbers and names of users masked.
 	Bundle(w io.Writer) error
 }
 

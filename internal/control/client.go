@@ -27,55 +27,52 @@ type Dialer func(context.Context) (net.Conn, error)
 // ErrNotRunning means that no agent answers at its address.
 var ErrNotRunning = errors.New("the agent is not running: start it with 'sidetone run'")
 
-// ErrSilent means that the agent takes connections and answers nothing: it hangs, or was stopped as by
-// Ctrl-Z or a debugger.
+// ErrSilent means that the agent accepts connections and never answers: it hangs, or was stopped, for example by Ctrl-Z or a debugger.
 var ErrSilent = errors.New("the agent does not answer: it hangs, or was stopped (kill -STOP); " +
 	"end it and start it again, or let it go on (kill -CONT)")
 
-// ErrEnded means that the agent has ended a watch or a PushConn, as it does when it stops.
+// ErrEnded means that the agent has ended a watch, a recording or a PushConn, as it does when it stops.
 var ErrEnded = errors.New("the agent has ended the connection: it has stopped, or is about to")
 
-// errUnreadable means that what answers at the agent's address does not answer as an agent of this version would.
+// errUnreadable means that whatever answers at the agent's address does not answer as an agent of this version would.
 var errUnreadable = errors.New("the agent's answer cannot be read")
 
-// errNoStatus is an answer without what every agent says: its process.
+// errNoStatus means that an answer lacks the process id, which every agent sends.
 var errNoStatus = errors.New("it is no status")
 
 const (
 	// dialTimeout bounds the opening of a connection.
 	dialTimeout = 3 * time.Second
-	// askTimeout bounds a question, or a wish, whose context has no deadline. The agent takes milliseconds for
-	// either. Who gives up does not know whether something has been changed.
+	// askTimeout bounds a request whose context has no deadline. The agent takes milliseconds. A caller that gives up does not know
+	// whether its request has taken effect.
 	askTimeout = 3 * time.Second
-	// answerTimeout is how long the head of an answer that has no end of its own may take, and then the present state.
+	// answerTimeout is how long the head of an endless answer may take, and then the present state.
 	answerTimeout = 3 * time.Second
 	// partingTimeout is how long the last lines of a recording may take.
 	partingTimeout = 15 * time.Second
 	// maxAnswer bounds an answer, or a line of a recording, in bytes.
 	maxAnswer = 16 << 20
-	// maxChange bounds a line of a watch, which a tray keeps in memory. A thousand headsets with all that may be wrong with them
-	// take 3 MiB.
+	// maxChange bounds a line of a watch, which a tray keeps in memory. A thousand headsets with everything wrong that can be take 3 MiB.
 	maxChange = 4 << 20
 )
 
-// Client asks an agent. Each call has a connection of its own, ends with its context, and
-// after some seconds if that has no deadline. Errors: *Problem where the agent refuses, ErrNotRunning
-// where there is none, ErrSilent where it does not answer in time, errUnreadable where something else does. It is
-// safe for concurrent use and needs no closing.
+// Client sends requests to an agent. Each call has a connection of its own and ends with its context, or after a few seconds if that has
+// no deadline. Errors: *Problem if the agent refuses, ErrNotRunning if there is none, ErrSilent if it does not answer in time,
+// errUnreadable if something else answers. It is safe for concurrent use and needs no closing.
 type Client struct {
 	http         http.Client
-	stream       http.Client // for answers without an end
+	stream       http.Client // for endless answers
 	dial         Dialer
-	dialHandover Dialer // for connections over which one agent goes on in place of another
+	dialHandover Dialer // for connections over which one agent takes over from another; nil: dial
 }
 
-// HandoverBy has c connect otherwise where the connection is to outlast that the agent gives up its address.
+// HandoverBy makes c use dial for connections that have to survive when the agent gives up its address.
 func (c *Client) HandoverBy(dial Dialer) *Client {
 	c.dialHandover = dial
 	return c
 }
 
-// handoverClient is a client whose connections do.
+// handoverClient returns a client whose connections do.
 func (c *Client) handoverClient() *Client {
 	if c.dialHandover == nil {
 		return c
@@ -95,7 +92,7 @@ func NewClient(dial Dialer) *Client {
 	return c
 }
 
-// open opens a connection for one question.
+// open opens a connection for one request.
 func (c *Client) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	raw, err := c.dial(ctx)
 	if err != nil {
@@ -104,7 +101,7 @@ func (c *Client) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	return newRequestConn(raw, make(chan struct{})), nil
 }
 
-// httpClient talks over t to the agent and to nobody else.
+// httpClient follows no redirects: it talks to the agent and to nobody else.
 func httpClient(t *http.Transport) http.Client {
 	t.DisableCompression = true
 	return http.Client{
@@ -113,84 +110,76 @@ func httpClient(t *http.Transport) http.Client {
 	}
 }
 
-// Status is the whole agent at one moment.
+// Status returns the whole agent at one moment.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	if err = get(ctx, &c.http, "/v1/status", &s); err == nil && s.PID == 0 {
+	if err = c.get(ctx, "/v1/status", &s); err == nil && s.PID == 0 {
 		err = unreadable(errNoStatus)
 	}
 	return s, err
 }
 
-// Devices is what the system says, and what becomes of it.
+// Devices returns what the system says, and what becomes of it.
 func (c *Client) Devices(ctx context.Context) (d Devices, err error) {
-	return d, get(ctx, &c.http, "/v1/devices", &d)
+	return d, c.get(ctx, "/v1/devices", &d)
 }
 
-// Timeline is what has happened in the last hours.
+// Timeline returns what has happened in the last hours.
 func (c *Client) Timeline(ctx context.Context) (t timeline.Timeline, err error) {
-	return t, get(ctx, &c.http, "/v1/timeline", &t)
+	return t, c.get(ctx, "/v1/timeline", &t)
 }
 
-// Refresh has the agent read everything anew and send the whole list again.
-func (c *Client) Refresh(ctx context.Context) error {
-	return call(ctx, &c.http, http.MethodPost, "/v1/refresh", nil, nil)
-}
+// Refresh has the agent read everything again and send the whole list again.
+func (c *Client) Refresh(ctx context.Context) error { return c.post(ctx, "/v1/refresh") }
 
 // Reload has the agent read settings and catalogue again. A *Problem says what is wrong with
 // them; the old ones are in force then.
-func (c *Client) Reload(ctx context.Context) error {
-	return call(ctx, &c.http, http.MethodPost, "/v1/reload", nil, nil)
-}
+func (c *Client) Reload(ctx context.Context) error { return c.post(ctx, "/v1/reload") }
 
 // Pause has clients told nothing of what is known, for as long as r says.
 func (c *Client) Pause(ctx context.Context, r PauseRequest) (p Pause, err error) {
-	return p, ask(ctx, &c.http, http.MethodPost, "/v1/pause", r, &p)
+	return p, call(ctx, &c.http, http.MethodPost, "/v1/pause", r, &p)
 }
 
 // Resume ends the pause, if there is one.
-func (c *Client) Resume(ctx context.Context) error {
-	return call(ctx, &c.http, http.MethodPost, "/v1/resume", nil, nil)
-}
+func (c *Client) Resume(ctx context.Context) error { return c.post(ctx, "/v1/resume") }
 
 // Stop ends the agent in order. When it returns clients have been told.
-func (c *Client) Stop(ctx context.Context) error {
-	return call(ctx, &c.http, http.MethodPost, "/v1/stop", nil, nil)
-}
+func (c *Client) Stop(ctx context.Context) error { return c.post(ctx, "/v1/stop") }
 
 // StopEmpty is Stop that leaves no list in clients, whatever the settings say.
-func (c *Client) StopEmpty(ctx context.Context) error {
-	return call(ctx, &c.http, http.MethodPost, "/v1/stop?list=empty", nil, nil)
-}
+func (c *Client) StopEmpty(ctx context.Context) error { return c.post(ctx, "/v1/stop?list=empty") }
 
-// SetLogLevel changes the least level that the agent logs, until it ends.
+// SetLogLevel changes the lowest level that the agent logs, until it ends.
 func (c *Client) SetLogLevel(ctx context.Context, level string) error {
-	text, err := json.Marshal(LogLevel{level})
-	if err != nil {
-		return err
-	}
-	return call(ctx, &c.http, http.MethodPost, "/v1/log-level", text, nil)
+	return call(ctx, &c.http, http.MethodPost, "/v1/log-level", LogLevel{level}, nil)
 }
 
-// Push says the state of a product for the time of its lease. One without a lease needs a PushConn.
+// Push sets the state of a product for the time of its lease. One without a lease needs a PushConn.
 func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
-	return put(ctx, &c.http, product, r)
+	return push(ctx, &c.http, product, r)
 }
 
-// Metrics are counters, gauges and histograms in the text format of Prometheus.
+// Metrics returns counters, gauges and histograms in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	var text bytes.Buffer
-	err := call(ctx, &c.http, http.MethodGet, "/v1/metrics", nil, &text)
+	err := c.get(ctx, "/v1/metrics", &text)
 	return text.Bytes(), err
 }
 
 // Bundle writes a zip archive for support to w.
-func (c *Client) Bundle(ctx context.Context, w io.Writer) error {
-	return call(ctx, &c.http, http.MethodGet, "/v1/bundle", nil, w)
+func (c *Client) Bundle(ctx context.Context, w io.Writer) error { return c.get(ctx, "/v1/bundle", w) }
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	return call(ctx, &c.http, http.MethodGet, path, nil, into)
+}
+
+func (c *Client) post(ctx context.Context, path string) error {
+	return call(ctx, &c.http, http.MethodPost, path, nil, nil)
 }
 
 // Watch calls on with the present state and then with every change, until ctx ends, on returns
-// an error, or the agent ends (ErrEnded), and returns the reason. While on is at work changes
-// are joined to one.
+// an error, or the agent ends (ErrEnded), and returns the reason. Changes that happen while on runs
+// are combined into one.
 func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 	whole, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
@@ -199,7 +188,7 @@ func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 		return err
 	}
 	defer answer.Body.Close()
-	// The present state comes with the head of the answer: who says only that hangs.
+	// The present state comes with the head of the answer. An agent that sends only the head hangs.
 	late := time.AfterFunc(answerTimeout, func() { cut(tooLate{context.DeadlineExceeded}) })
 	defer late.Stop()
 	err = eachLine(ctx, answer.Body, maxChange, func(line []byte) error {
@@ -221,7 +210,7 @@ func (c *Client) Watch(ctx context.Context, on func(Change) error) error {
 
 // Record calls on with every line of a recording, without its line break, until ctx ends, on
 // returns an error, or the agent ends (ErrEnded), and returns the reason. When ctx ends the agent
-// may still have lines to say; on gets them, and the last of all.
+// may still have lines to send; on gets them all, up to the last.
 func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 	var conn net.Conn
 	recording := httpClient(&http.Transport{
@@ -246,15 +235,14 @@ func (c *Client) Record(ctx context.Context, on func(line []byte) error) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() {
-		// Anything behind the request ends the recording in order.
+		// Anything sent after the request ends the recording in order.
 		time.AfterFunc(partingTimeout, cut)
 		_, _ = conn.Write([]byte("\n"))
 	})()
 	return eachLine(ctx, answer.Body, maxAnswer, on)
 }
 
-// eachLine calls on with every line of an answer that has no end of its own. One that is cut off
-// is left out.
+// eachLine calls on with every line of an endless answer. A line that was cut off is left out.
 func eachLine(ctx context.Context, answer io.Reader, limit int, on func(line []byte) error) error {
 	lines := bufio.NewScanner(answer)
 	lines.Buffer(nil, limit)
@@ -279,62 +267,53 @@ func eachLine(ctx context.Context, answer io.Reader, limit int, on func(line []b
 	return ErrEnded
 }
 
-func get(ctx context.Context, c *http.Client, path string, into any) error {
-	var body bytes.Buffer
-	if err := call(ctx, c, http.MethodGet, path, nil, &body); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body.Bytes(), into); err != nil {
-		return unreadable(err)
-	}
-	return nil
+func push(ctx context.Context, c *http.Client, product string, r PushRequest) (a PushAnswer, err error) {
+	return a, call(ctx, c, http.MethodPut, "/v1/states/"+url.PathEscape(product), r, &a)
 }
 
-func put(ctx context.Context, c *http.Client, product string, r PushRequest) (a PushAnswer, err error) {
-	return a, ask(ctx, c, http.MethodPut, "/v1/states/"+url.PathEscape(product), r, &a)
-}
-
-// ask sends a request that has a body, and reads the answer.
-func ask(ctx context.Context, c *http.Client, method, path string, request, into any) error {
-	text, err := json.Marshal(request)
+// call sends a request, with a value as its body of JSON if that is not nil, and puts the answer into an io.Writer as it is, or into
+// anything else from JSON.
+func call(ctx context.Context, c *http.Client, method, path string, body, into any) error {
+	if _, has := ctx.Deadline(); !has {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+	}
+	response, err := send(ctx, c, method, path, body)
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	if err := call(ctx, c, method, path, text, &body); err != nil {
-		return err
+	defer response.Body.Close()
+	var whole bytes.Buffer
+	out, raw := into.(io.Writer)
+	if !raw {
+		out = &whole
 	}
-	if err := json.Unmarshal(body.Bytes(), into); err != nil {
-		return unreadable(err)
-	}
-	return nil
-}
-
-// call sends a request and copies what is answered to into, if there is an answer.
-func call(ctx context.Context, c *http.Client, method, path string, body []byte, into io.Writer) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	answer, err := send(ctx, c, method, path, body)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if into == nil {
-		into = io.Discard
-	}
-	n, err := io.Copy(into, io.LimitReader(answer.Body, maxAnswer+1))
-	if err == nil && n > maxAnswer {
-		return unreadable(fmt.Errorf("more than %d bytes", maxAnswer))
-	}
-	if err != nil {
+	n, err := io.Copy(out, io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
 		return fmt.Errorf("the agent's answer to %s %s: %w", method, path, err)
+	case n > maxAnswer:
+		return unreadable(fmt.Errorf("more than %d bytes", maxAnswer))
+	case raw || into == nil:
+		return nil
+	}
+	if err := json.Unmarshal(whole.Bytes(), into); err != nil {
+		return unreadable(err)
 	}
 	return nil
 }
 
-// send returns an answer of success; its body is to be closed.
-func send(ctx context.Context, c *http.Client, method, path string, body []byte) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://sidetone"+path, bytes.NewReader(body))
+// send returns the response to a request that the agent grants. The caller closes its body.
+func send(ctx context.Context, c *http.Client, method, path string, body any) (*http.Response, error) {
+	var text []byte
+	var err error
+	if body != nil {
+		if text, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://sidetone"+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +337,7 @@ func send(ctx context.Context, c *http.Client, method, path string, body []byte)
 	return nil, p
 }
 
-// Unreachable is what an error of a Client that has asked an agent means to a user.
+// Unreachable returns what an error of a Client means to a user.
 func Unreachable(err error) health.Condition {
 	c := health.Condition{Severity: health.Problem}
 	switch {
@@ -374,7 +353,7 @@ func Unreachable(err error) health.Condition {
 	return c
 }
 
-// failure says what it means that there is no answer.
+// failure says what it means that a request got no answer.
 func failure(err error) error {
 	var detail *url.Error
 	if errors.As(err, &detail) {
@@ -389,7 +368,7 @@ func failure(err error) error {
 	return fmt.Errorf("ask the agent: %w", err)
 }
 
-// tooLate is ErrSilent for people, and its cause for programs.
+// tooLate reads as ErrSilent, and wraps its cause as well.
 type tooLate struct{ cause error }
 
 func (tooLate) Error() string     { return ErrSilent.Error() }
@@ -399,33 +378,26 @@ func unreadable(err error) error {
 	return fmt.Errorf("%w: %w; agent and this program may be of different versions, or it is another program's", errUnreadable, err)
 }
 
-// bounded gives ctx a deadline if it has none.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, has := ctx.Deadline(); has {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, askTimeout)
-}
-
-// requestConn is a connection on which an answer may come before the question is sent, as it does
-// where the agent has too many connections. net/http would not know what it belongs to.
+// requestConn is a connection on which an answer may come before the request is sent, as it does
+// where the agent has too many connections. net/http would not know which request it belongs to.
 type requestConn struct {
 	net.Conn
-	asked  chan struct{} // closed when the question is being sent
-	closed chan struct{}
-	begun  bool // the first bytes of the answer were read
-	ask    func()
+	ask    func()          // is called when the request is being sent
+	asked  <-chan struct{} // closed by ask
 	close  func()
+	closed <-chan struct{} // closed by close
+	begun  bool            // the first bytes of the answer have been read
 }
 
 func newRequestConn(raw net.Conn, closed chan struct{}) *requestConn {
-	c := &requestConn{Conn: raw, asked: make(chan struct{}), closed: closed}
-	c.ask = sync.OnceFunc(func() { close(c.asked) })
-	c.close = sync.OnceFunc(func() { close(c.closed) })
-	return c
+	asked := make(chan struct{})
+	return &requestConn{
+		Conn: raw, asked: asked, closed: closed,
+		ask: sync.OnceFunc(func() { close(asked) }), close: sync.OnceFunc(func() { close(closed) }),
+	}
 }
 
-// Read waits until something is asked. What answers in no way that net/http knows is no agent.
+// Read waits until a request is sent. A peer whose answer net/http would not understand is no agent.
 func (c *requestConn) Read(b []byte) (int, error) {
 	select {
 	case <-c.asked:
@@ -440,8 +412,7 @@ func (c *requestConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write does not fail: where it does, Read has the answer that was given instead of listening,
-// or the error.
+// Write never fails: if the peer no longer listens, Read returns the answer that it gave instead, or the error.
 func (c *requestConn) Write(b []byte) (int, error) {
 	c.ask()
 	_, _ = c.Conn.Write(b)

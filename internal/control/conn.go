@@ -16,22 +16,22 @@ type conn struct {
 	holder    string      // names it to the Backend
 	surplus   bool        // beyond the limit: it is only told so
 	holding   atomic.Bool // it has pushed without a lease
-	streaming atomic.Bool // it is being sent lines without end: what more comes ends them
-	idle      *time.Timer // closes it when it has had nothing to ask for long
-	closed    func()      // gives its place to another
+	streaming atomic.Bool // it is being sent an endless answer, which anything that it sends ends
+	idle      *time.Timer // closes it when it has been idle for too long
+	closed    func()      // frees its place
 }
 
 type connKey struct{}
 
 func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn) }
 
-// hold notes that a push ends with the connection: from now on it may be silent for ever.
+// hold notes that a push, or a handover, ends with the connection: from now on it may be idle for ever.
 func (c *conn) hold() { c.holding.Store(true) }
 
 var errAfterStream = errors.New("a request behind one whose answer has no end")
 
-// Read ends the answer when a peer that is being sent lines without end sends anything: net/http
-// would keep that byte for later and not look again whether the peer is still there.
+// Read ends an endless answer when its peer sends anything: net/http would keep that byte for later
+// and never check again whether the peer is still there.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.streaming.Load() {
@@ -53,31 +53,29 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// gate lets a limited number of connections in. Up to as many again are let in to be told
-// that there are too many: they have asked first, as every HTTP library expects. Any more
-// than that are told unasked.
+// gate admits a limited number of connections. As many again are admitted to be told that there are too many, in answer to their
+// request, as every HTTP library expects. Any more than that are told before they have sent one.
 //
-// Of the places one process gets a share only, so that a program that forgets to close its
-// connections shuts out nobody but itself.
+// One process gets only a share of the places, so that a program that forgets to close its connections shuts out nobody but itself.
 type gate struct {
 	net.Listener
 	server *Server
 	shares shares
 	places chan struct{} // has an element for each connection that is served
 	spare  chan struct{} // and for each that is only told
-	stuck  atomic.Bool   // all places are taken, and none has become free of late
-	full   atomic.Bool   // the log has it
+	stuck  atomic.Bool   // all places are taken, and none has become free recently
+	full   atomic.Bool   // it has been logged that all places are taken
 }
 
-// connections counts those of all Servers: an agent that has let go of its socket and has it back has two, and each of their holders is
-// another one.
+// connections counts those of all Servers: an agent that has handed over and taken back its socket has had two, whose holders must not be
+// confused.
 var connections atomic.Uint64
 
-// tooMany is the answer to a connection that is not even read from.
+// tooMany is sent to a connection that is not even read from.
 const tooMany = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 84\r\n\r\n" +
 	`{"code":"busy","error":"too many connections: close those that are no longer used"}` + "\n"
 
-// Accept waits for the next connection that may come in.
+// Accept waits for the next connection that is admitted.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		raw, err := g.Listener.Accept()
@@ -108,9 +106,8 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// enter takes a place. Where all are taken it waits a moment for one: in a storm of
-// connections that are closed as soon as they are open, places become free all the time, and
-// the next connection may be an honest one.
+// enter takes a place. If all are taken it waits a moment for one: in a storm of connections that are closed as soon as they are open,
+// places become free all the time, and the next connection may be a legitimate one.
 func (g *gate) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -131,7 +128,7 @@ func (g *gate) enter() bool {
 	}
 }
 
-// admit makes a connection that gives its place back when it is closed.
+// admit makes a connection that frees its place when it is closed.
 func (g *gate) admit(raw net.Conn, place chan struct{}, closed func()) *conn {
 	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(connections.Add(1), 10), surplus: place == g.spare}
 	c.closed = sync.OnceFunc(func() {
@@ -152,37 +149,31 @@ func (g *gate) admit(raw net.Conn, place chan struct{}, closed func()) *conn {
 // shares are how many places each process has.
 type shares struct {
 	mu  sync.Mutex
-	has map[int]int // by process id; of processes that are not known nothing is counted
+	has map[int]int // by process id; those of unknown processes are not counted
 }
 
 // take reports whether the process may have one more.
 func (s *shares) take(pid, most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if pid == 0 {
-		return true
-	}
-	if s.has[pid] == most {
+	if pid != 0 && s.has[pid] == most {
 		return false
 	}
-	if s.has == nil {
-		s.has = map[int]int{}
+	if pid != 0 {
+		s.has[pid]++
 	}
-	s.has[pid]++
 	return true
 }
 
 func (s *shares) giveBack(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.has[pid] > 1 {
-		s.has[pid]--
-	} else {
+	if s.has[pid]--; s.has[pid] <= 0 {
 		delete(s.has, pid)
 	}
 }
 
-// peerPID is the process that has opened c, as far as the listener tells; 0: not known.
+// peerPID returns the process that opened c; 0: the listener does not know it.
 func peerPID(c net.Conn) int {
 	if known, ok := c.(interface{ PeerPID() int }); ok {
 		return known.PeerPID()
@@ -190,7 +181,7 @@ func peerPID(c net.Conn) int {
 	return 0
 }
 
-// connState closes connections that are idle for long, unless they hold a push, and ends the
+// connState closes connections that are idle for too long, unless they hold a push, and ends the
 // pushes of one that is closed.
 func (s *Server) connState(nc net.Conn, state http.ConnState) {
 	c := nc.(*conn)

@@ -26,7 +26,7 @@ func TestHandover(t *testing.T) {
 		require.JSONEq(t, "[]", string(answer.Inputs))
 		_, err = c.Status(t.Context())
 		require.ErrorIs(t, err, ErrStopping)
-		<-two.conn.Done() // it holds nothing, and was idle for long
+		<-two.Done() // it holds nothing, and was idle for long
 		require.Zero(t, s.released())
 		require.NoError(t, one.HandedOver(t.Context()))
 		require.NoError(t, one.Close())

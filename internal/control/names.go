@@ -11,7 +11,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// ReportOf is what is reported of an endpoint.
+// ReportOf returns what is reported of an endpoint.
 func (d Devices) ReportOf(e Endpoint) (devices.Report, bool) {
 	i := slices.IndexFunc(d.Reported, func(r devices.Report) bool { return slices.Contains(r.Endpoints, e.Key()) })
 	if i < 0 {
@@ -20,7 +20,7 @@ func (d Devices) ReportOf(e Endpoint) (devices.Report, bool) {
 	return d.Reported[i], true
 }
 
-// Serials are those of the endpoints behind certain reports, each once.
+// Serials returns the serial numbers of the endpoints behind certain reports, each once.
 func (d Devices) Serials(of func(devices.Report) bool) []string {
 	var found []string
 	for _, e := range d.Endpoints {
@@ -31,8 +31,8 @@ func (d Devices) Serials(of func(devices.Report) bool) []string {
 	return found
 }
 
-// UnitNames tell a unit from the others of its product that are there; none if it is the only one.
-// Units that the client cannot tell apart are one here too, with the serial number of each.
+// UnitNames returns what tells a unit from the others of its product that are plugged in; nothing if it is the only one.
+// Units that the client cannot tell apart count as one here too, with the serial number of each.
 func (d Devices) UnitNames(p Product, all []Product) (unit string, serials []string) {
 	serials = d.Serials(func(r devices.Report) bool { return r.Unit == p.Unit })
 	if slices.ContainsFunc(all, func(other Product) bool { return other.ID == p.ID && other.Unit != p.Unit }) {
@@ -47,7 +47,7 @@ func (d Devices) UnitNames(p Product, all []Product) (unit string, serials []str
 // Connected reports whether the client is told of changes.
 func (s Session) Connected() bool { return s.State == "ready" || s.State == "degraded" }
 
-// Args are those of a condition about the client of a session.
+// Args returns the arguments of a condition about the client of a session.
 func (s Session) Args() health.Args {
 	args := make(health.Args)
 	for name, value := range map[string]string{"name": s.Name, "transport": s.Transport, "socket": s.Socket} {
@@ -64,13 +64,13 @@ func (s Session) Args() health.Args {
 	return args
 }
 
-// Client says in English with which client a session is, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
+// Client describes the client of a session in English, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
 func (s Session) Client() string { return health.English.Client(s.Args()) }
 
-// TriedOtherwise reports whether Error may be of the client's port, of which nothing is shown.
+// TriedOtherwise reports whether Error may come from the client's port, although the session shows only its socket.
 func (s Session) TriedOtherwise() bool { return s.Transport == "" && s.Socket != "" }
 
-// States are what a push says, as a list for texts.
+// States returns what a push says, as a list for texts.
 func (p Push) States() string {
 	var says []string
 	for _, f := range devices.Fields {
@@ -81,7 +81,7 @@ func (p Push) States() string {
 	return texts.List(says...)
 }
 
-// Flags are what a push says by the names that commands have for it, such as "hardware_mute true".
+// Flags returns what a push says in the names that commands use, such as "hardware_mute true".
 func (p Push) Flags() string {
 	var says []string
 	for _, f := range devices.Fields {

@@ -10,7 +10,7 @@ import (
 )
 
 // PushConn makes pushes without a lease, all over one connection: they are in force until it ends.
-// It is to be closed.
+// The caller closes it.
 type PushConn struct {
 	http http.Client
 	dial Dialer
@@ -27,7 +27,7 @@ func (c *Client) PushConn() *PushConn {
 	return h
 }
 
-// open opens the connection, once: on another one nothing of what was pushed would be in force.
+// open opens the connection, once: on a second one none of the earlier pushes would be in force.
 func (h *PushConn) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,11 +42,11 @@ func (h *PushConn) open(ctx context.Context, _, _ string) (net.Conn, error) {
 	return h.conn, nil
 }
 
-// Push says the state of a product until the PushConn ends, or for the time of its lease. Errors
-// are as those of Client; ErrEnded means that nothing that was pushed is in force any more. It
-// has ended, too, when ctx ends before the answer.
+// Push sets the state of a product until the PushConn ends, or for the time of its lease. Errors
+// are those of Client, and ErrEnded, which means that none of the pushes is in force any more. The
+// PushConn also ends if ctx ends before the answer comes.
 func (h *PushConn) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
-	answer, err := put(ctx, &h.http, product, r)
+	answer, err := push(ctx, &h.http, product, r)
 	var refused *Problem
 	if err == nil || errors.As(err, &refused) {
 		return answer, err

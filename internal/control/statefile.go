@@ -13,7 +13,7 @@ import (
 // maxStates is how many states a file may list. The agent keeps no more pushes.
 const maxStates = 256
 
-// StatedPush is a push that a file states, instead of a request.
+// StatedPush is a push that comes from a file instead of a request.
 type StatedPush struct {
 	PushRequest
 	Product string
@@ -21,9 +21,9 @@ type StatedPush struct {
 }
 
 // ParseStates reads a state file: one push, or a list of them, each with the members of a
-// request's body, the product, and a lease, which no connection can stand in for. An error
-// names file, line and column, and nothing of such a file is valid: what is half written must
-// not pass for the whole.
+// request's body, the product, and a lease, since there is no connection to end it. An error
+// names file, line and column, and makes the whole file invalid: a half-written file must not
+// pass for a complete one.
 func ParseStates(file string, data []byte) ([]StatedPush, error) {
 	p := stateParser{file: file, data: bytes.TrimPrefix(data, []byte("\uFEFF"))}
 	if err := p.check(); err != nil {
@@ -79,7 +79,7 @@ func (p *stateParser) check() error {
 	return nil
 }
 
-// validPrefix is how many bytes come before the first that is not UTF-8.
+// validPrefix returns how many bytes come before the first that is not UTF-8.
 func validPrefix(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -91,7 +91,7 @@ func validPrefix(data []byte) int {
 	return len(data)
 }
 
-// add reads the push at path, which begins at the given byte.
+// add reads the push at path, which begins at byte at.
 func (p *stateParser) add(value json.RawMessage, path string, at int) error {
 	if len(p.pushes) == maxStates {
 		return fmt.Errorf("%s: more than %d states", path, maxStates)
@@ -120,7 +120,7 @@ func (p *stateParser) add(value json.RawMessage, path string, at int) error {
 	return nil
 }
 
-// place is file:line:column of a byte, counted in characters.
+// place returns file:line:column of a byte; columns are counted in characters.
 func (p *stateParser) place(offset int) string {
 	line, column := p.position(offset)
 	return fmt.Sprintf("%s:%d:%d", p.file, line, column)

@@ -1,5 +1,5 @@
-// Package control is the local API of the agent: what the command line, a tray and the vendor's
-// own software ask of it, as HTTP and JSON over a unix socket or a named pipe of one user.
+// Package control is the local API of the agent for the command line, a tray and the vendor's
+// own software: HTTP and JSON over a unix socket or a named pipe of one user.
 package control
 
 import (
@@ -11,8 +11,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// Status is the answer to GET /v1/status: the whole agent at one moment. Answers may grow by
-// fields, they never lose any.
+// Status is the answer to GET /v1/status: the whole agent at one moment. Answers may gain fields; they never lose any.
 type Status struct {
 	Version    string      `json:"version"`
 	PID        int         `json:"pid"`
@@ -26,14 +25,14 @@ type Status struct {
 	HID        []HID       `json:"hid"`      // the HID devices that the catalogue has sources for
 	Pushes     []Push      `json:"pushes"`   // in force, or waiting for their product
 	Clients    Clients     `json:"clients"`
-	Conditions []Condition `json:"conditions"`            // all that is not in order, or may mislead the user
-	Pause      *Pause      `json:"pause,omitempty"`       // nil: what is known is reported
-	LogLevel   string      `json:"log_level,omitempty"`   // the least that is logged
+	Conditions []Condition `json:"conditions"`            // everything that is not in order, or may mislead the user
+	Pause      *Pause      `json:"pause,omitempty"`       // nil: reporting is not paused
+	LogLevel   string      `json:"log_level,omitempty"`   // the lowest that is logged
 	NotifyMute bool        `json:"notify_mute,omitempty"` // the tray is to tell the user when a mute button is pressed
-	LogFile    string      `json:"log_file,omitempty"`    // that keeps the log; absent: a journal or a terminal has it
+	LogFile    string      `json:"log_file,omitempty"`    // absent: the log goes to a journal or a terminal
 }
 
-// Condition is one thing that a user may have to know, and what it is in English.
+// Condition is one thing that a user may have to know, with its English text.
 type Condition struct {
 	health.Condition
 	Message string `json:"message"`          // one sentence
@@ -73,14 +72,14 @@ type HID struct {
 	Sources   []HIDSource       `json:"sources"`
 }
 
-// HIDSource is what one source of the catalogue reads off a HID device.
+// HIDSource is what one source of the catalogue reads from a HID device.
 type HIDSource struct {
 	Product string      `json:"product"`
 	Rule    string      `json:"rule"` // its place in the product, such as sources[2] or link_state[0]
 	Via     string      `json:"via"`  // hid_usage, hid_report, hid_query or hidpp
 	Value   devices.Tri `json:"value"`
 	Since   time.Time   `json:"since,omitzero"`
-	Note    string      `json:"note,omitempty"` // what stands in the way of a known state
+	Note    string      `json:"note,omitempty"` // what keeps the state from being known
 
 	Remark *health.Condition `json:"remark,omitempty"` // behind Note
 }
@@ -97,7 +96,7 @@ type Product struct {
 type Device struct {
 	Type  devices.Type                   `json:"type"`
 	ID    string                         `json:"id"`
-	Flags map[devices.Field]devices.Flag `json:"flags,omitempty"` // audio inputs only: every flag that may be reported, unknown ones too
+	Flags map[devices.Field]devices.Flag `json:"flags,omitempty"` // audio inputs only: every flag that may be reported, also if it is unknown
 }
 
 // Push is what the vendor's software has said, with the rest of its lease.
@@ -108,7 +107,7 @@ type Push struct {
 	State   map[devices.Field]devices.Tri `json:"state"`
 	Until   time.Time                     `json:"until,omitzero"` // absent: as long as its connection lives
 	Unit    string                        `json:"unit,omitempty"` // the product that it belongs to, as in Products, and with which it ends
-	Units   int                           `json:"units"`          // how many units it speaks of; 0: it waits for one; several: no effect
+	Units   int                           `json:"units"`          // how many units it may mean; 0: it waits for one; several: no effect
 }
 
 // Clients is the state of the conversations with clients.
@@ -171,8 +170,8 @@ type PushRequest struct {
 // PushAnswer is the answer to a push.
 type PushAnswer struct {
 	Generation   uint64    `json:"generation"`              // of the list that holds it
-	Units        int       `json:"units"`                   // how many plugged-in products it speaks of; 0: it waits for one
-	Clients      int       `json:"clients"`                 // how many clients had that list when the answer was written
+	Units        int       `json:"units"`                   // how many plugged-in products it may mean; 0: it waits for one
+	Clients      int       `json:"clients"`                 // how many clients had accepted that list when the answer was written
 	Until        time.Time `json:"until,omitzero"`          // when its lease ends; absent: with the connection, or nothing is left of it
 	OtherSerials []string  `json:"other_serials,omitempty"` // if it waits for its serial: those of such products that are plugged in
 }
@@ -189,45 +188,45 @@ type LogLevel struct {
 	Level string `json:"level"` // debug, info, warn or error
 }
 
-// HandoverForm is the version of the form of a Handover. One that grows by members which may be left out is the same.
+// HandoverForm is the version of the format of a Handover. New members that may be left out do not change it.
 const HandoverForm = 1
 
-// HandoverRequest is the body of POST /v1/handover: who wants to go on.
+// HandoverRequest is the body of POST /v1/handover, from an agent that wants to take over.
 type HandoverRequest struct {
-	Form     int    `json:"form,omitempty"` // the newest that it can read; it can read older ones, too. Absent: 1
+	Form     int    `json:"form,omitempty"` // the newest that it can read, besides all older ones. Absent: 1
 	Vendor   string `json:"vendor"`         // vendor.id of its catalogue
 	ClientID string `json:"client_id"`
 	Version  string `json:"version,omitempty"`
 	PID      int    `json:"-"` // of the peer; 0: not known
 }
 
-// Handover is the answer: what only the agent that ends has known.
+// Handover is the answer: what only the agent that ends knows.
 type Handover struct {
 	Form     int             `json:"form,omitempty"`      // absent: 1
-	UptimeMS int64           `json:"uptime_ms,omitempty"` // of the machine, sleep included, when this was so
-	Inputs   json.RawMessage `json:"inputs"`              // what its Engine would have to be told, as in a recording
-	Clients  json.RawMessage `json:"clients"`             // what it has learnt of clients; another version may understand less of it
-	LogLevel string          `json:"log_level,omitempty"` // which somebody has set since it started
+	UptimeMS int64           `json:"uptime_ms,omitempty"` // of the machine, sleep included, at that moment
+	Inputs   json.RawMessage `json:"inputs"`              // what the other Engine has to be told, as in a recording
+	Clients  json.RawMessage `json:"clients"`             // what it has learnt about clients; another version may understand less of it
+	LogLevel string          `json:"log_level,omitempty"` // if somebody has changed it since the agent started
 }
 
-// MaxPause is the longest pause that has an end by itself.
+// MaxPause is the longest pause that ends by itself.
 const MaxPause = 30 * 24 * time.Hour
 
-// PauseRequest is the body of POST /v1/pause. Without any member the pause is until somebody ends it.
+// PauseRequest is the body of POST /v1/pause. Without any member the pause lasts until somebody ends it.
 type PauseRequest struct {
 	ForMS      int64 `json:"for_ms,omitempty"`      // how long, in ms, at most MaxPause
 	UntilLogin bool  `json:"until_login,omitempty"` // until the user logs in the next time
 }
 
-// Pause is one that is in force.
+// Pause is a pause that is in force.
 type Pause struct {
 	Until      time.Time         `json:"until,omitzero"` // absent: until somebody ends it, or the next log-in
 	UntilLogin bool              `json:"until_login,omitempty"`
-	List       devices.PauseList `json:"list"` // what clients have meanwhile
+	List       devices.PauseList `json:"list"` // what clients get meanwhile
 }
 
-// Problem is the body of every answer that refuses. As an error of a Client it also is the
-// kind of Refusal that its Code stands for (errors.Is).
+// Problem is the body of every refusal. As an error of a Client it also is (errors.Is) the kind of
+// Refusal that its Code stands for.
 type Problem struct {
 	Status     int      `json:"-"`                    // of the HTTP answer
 	Code       Code     `json:"code"`                 // for programs
@@ -237,7 +236,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Unwrap is the kind of Refusal, nil where there is none.
+// Unwrap returns the kind of Refusal; nil if there is none.
 func (p *Problem) Unwrap() error {
 	for _, k := range kinds {
 		if k.code == p.Code {
@@ -255,9 +254,9 @@ const (
 	CodeUnknown   Code = "unknown_product" // 404: the catalogue has no such product
 	CodeAmbiguous Code = "ambiguous"       // 409: several could be meant
 	CodeStale     Code = "stale"           // 409: overtaken by a later push of the same owner
-	CodeConflict  Code = "conflict"        // 409: no other agent can go on now, or not that one; or policy has decided otherwise
+	CodeConflict  Code = "conflict"        // 409: this or any other agent cannot take over now; or policy decides otherwise
 	CodeInvalid   Code = "invalid"         // 400: the request is wrong; 422: a settings file is
-	CodeForbidden Code = "forbidden"       // 403: it came by way of a browser or a relay
+	CodeForbidden Code = "forbidden"       // 403: it came from a browser or through a relay
 	CodePath      Code = "no_such_path"    // 404
 	CodeMethod    Code = "no_such_method"  // 405
 	CodeTooLarge  Code = "too_large"       // 413

@@ -13,56 +13,72 @@ import (
 	"sidetone/internal/texts"
 )
 
-// watch writes a line for the present state, unless the peer has it already, and one for each
-// change from then on. To a peer that reads slowly it writes the newest state when the peer is
-// ready for it; what was between is lost. One that takes nothing for long is cut off.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
-	if !s.noBody(w, r) {
-		return
-	}
+// watch streams a line for the present state, unless the peer already has it, and one for each change from then on. A peer that reads
+// slowly gets the newest state when it is ready for it, and misses those in between. One that takes nothing for long is cut off.
+func (s *Server) watch(_ http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
 	since, known, err := sinceOf(r.URL.RawQuery)
 	if err != nil {
-		s.refuse(w, problem(http.StatusBadRequest, CodeInvalid, "%v", err))
-		return
+		return nil, invalid("%v", err)
 	}
-	s.stream(w, r)
-	status, changed := s.backend.Watch()
-	next := Change{Status: status}
-	wanted := !known || since != status.Generation
-	for {
-		if err := s.line(w, next, wanted); err != nil {
-			return
+	return s.stream(r, func(w http.ResponseWriter) {
+		status, changed := s.backend.Watch()
+		next := Change{Status: status}
+		err := error(nil)
+		if !known || since != status.Generation {
+			err = s.sendChange(w, next)
+		} else {
+			err = s.flush(w, nil)
 		}
-		select {
-		case <-changed:
-		case <-r.Context().Done():
-			return
+		for err == nil {
+			select {
+			case <-changed:
+			case <-r.Context().Done():
+				return
+			}
+			before := next.Status
+			status, changed = s.backend.Watch()
+			next = Change{status, strings.Join(Difference(texts.For(texts.English), before, status), "; ")}
+			err = s.sendChange(w, next)
 		}
-		before := next.Status
-		status, changed = s.backend.Watch()
-		next, wanted = Change{status, strings.Join(Difference(texts.For(texts.English), before, status), "; ")}, true
-	}
+	}), nil
 }
 
-// stream begins an answer of lines.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	connOf(r).streaming.Store(true)
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Connection", "close")
-}
-
-// line sends the head of the answer and, if wanted, a line. It returns when the kernel has it.
-func (s *Server) line(w http.ResponseWriter, c Change, wanted bool) (err error) {
-	var line []byte
-	if wanted {
-		if line, err = encode(Change{withEmptyLists(c.Status), c.What}); err != nil {
-			return err
-		}
+func (s *Server) sendChange(w http.ResponseWriter, c Change) error {
+	line, err := encode(Change{withEmptyLists(c.Status), c.What})
+	if err != nil {
+		return err
 	}
 	return s.flush(w, line)
 }
 
-// flush sends what is to be sent. It returns when the kernel has it.
+// record streams the lines of a recording until the peer wants no more, the Backend has none, or the server ends. A peer that takes
+// nothing for long is cut off.
+func (s *Server) record(_ http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
+	select {
+	case s.recordings <- struct{}{}:
+	default:
+		return nil, problem(http.StatusServiceUnavailable, CodeBusy, "%d recordings are made already: end one of them", cap(s.recordings))
+	}
+	return s.stream(r, func(w http.ResponseWriter) {
+		defer func() { <-s.recordings }()
+		if s.flush(w, nil) == nil {
+			// The peer sees by the last line, or that there is none, how this ends.
+			_ = s.backend.Record(r.Context(), func(lines []byte) error { return s.flush(w, lines) })
+		}
+	}), nil
+}
+
+// stream makes an answer of lines, which write writes.
+func (s *Server) stream(r *http.Request, write func(w http.ResponseWriter)) stream {
+	return func(w http.ResponseWriter) {
+		connOf(r).streaming.Store(true)
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Connection", "close")
+		write(w)
+	}
+}
+
+// flush sends the head of the answer, if it has not been sent, and then the lines. It returns when the kernel has them.
 func (s *Server) flush(w http.ResponseWriter, lines []byte) error {
 	out := http.NewResponseController(w)
 	if err := out.SetWriteDeadline(time.Now().Add(s.limits.write)); err != nil {
@@ -74,7 +90,7 @@ func (s *Server) flush(w http.ResponseWriter, lines []byte) error {
 	return out.Flush()
 }
 
-// sinceOf reads the generation that a watcher has already.
+// sinceOf reads the generation that a watcher already has.
 func sinceOf(query string) (since uint64, known bool, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -90,8 +106,8 @@ func sinceOf(query string) (since uint64, known bool, err error) {
 	return since, true, nil
 }
 
-// Difference says in a language what products came and went, and which flags have which value now and
-// why; nothing if none. Seen from the zero Status, that is all there is.
+// Difference says in a language which products were plugged and unplugged, and which flags have which value now and why. Compared with
+// the zero Status, everything is new.
 func Difference(say texts.Printer, before, after Status) (parts []string) {
 	was, is := unitsOf(before), unitsOf(after)
 	tell := func(key string, args texts.Args) {
@@ -138,7 +154,7 @@ func unitsOf(s Status) map[unit]Product {
 	return units
 }
 
-// valueOf is what p said of a flag of d.
+// valueOf returns the value that a flag of d had in p.
 func valueOf(p Product, d Device, f devices.Field) devices.Tri {
 	for _, old := range p.Devices {
 		if old.Type == d.Type && old.ID == d.ID {

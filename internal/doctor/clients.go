@@ -22,9 +22,7 @@ func (d *examination) clients() {
 	default:
 		d.add(health.Problem, health.ClientsMissing, "", nil, reason(nil, c.Error)...)
 	}
-	served := slices.ContainsFunc(c.Sessions, func(s control.Session) bool {
-		return s.State == string(rpcclient.Ready) || s.State == string(rpcclient.Degraded)
-	})
+	served := slices.ContainsFunc(c.Sessions, control.Session.Connected)
 	for _, s := range c.Sessions {
 		d.session(s, served)
 	}
@@ -51,7 +49,7 @@ func (d *examination) session(s control.Session, served bool) {
 	latest := s.Generation >= d.Status.Generation
 	args := s.Args()
 	add := func(how health.Severity, code health.Code, because ...health.Condition) {
-		if d.tells(how, code) { // words take longer than all else
+		if d.tells(how, code) { // making the text takes longer than everything else
 			d.add(how, code, s.Client(), args, because...)
 		}
 	}

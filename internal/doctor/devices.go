@@ -56,7 +56,7 @@ func (d *examination) withheld(reported bool) bool {
 		how, milder = health.Warning, health.Info
 	}
 	found := false
-	seen := make(map[string]bool) // vid:pid, since devices may have several endpoints
+	seen := make(map[string]bool) // by vid:pid, since a device may have several endpoints
 	for _, h := range d.Devices.Withheld {
 		e := d.endpoints[h.Key]
 		vendors := d.vendors(e.VID)
@@ -108,7 +108,7 @@ func (d *examination) ids() {
 			d.add(health.Warning, health.DevicesOfOneID, r.ID, health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)})
 		}
 		if !strings.HasPrefix(name, r.ID) {
-			continue // its id is not its name
+			continue // its id does not come from its name
 		}
 		if len(name) > MaxID || len(r.ID) < len(name) {
 			d.add(health.Warning, health.DeviceNameLong, r.ID, health.Args{"bytes": strconv.Itoa(len(name)), "sent": strconv.Itoa(len(r.ID))})

@@ -20,7 +20,7 @@ import (
 type Facts struct {
 	Status   *control.Status  // nil: no agent answers
 	AgentErr error            // why no agent answers
-	Sources  []control.Source // the agent's, or this command's own
+	Sources  []control.Source // as the agent reads them, or else this command
 	Devices  control.Devices  // likewise
 	HID      []control.HID    // likewise
 
@@ -28,9 +28,9 @@ type Facts struct {
 	OwnCatalogue  string               // of this command's settings
 	Catalogue     *catalogue.Catalogue // nil: none that is valid
 	Problems      []strictyaml.Problem // of settings and catalogue
-	Ignored       *health.Condition    // that the administrator's settings are ignored; nil: they are not
-	OwnProblems   []strictyaml.Problem // of OwnCatalogue, where the agent has another
-	Variables     []string             // of this command's environment that begin like those of settings, and are none
+	Ignored       *health.Condition    // says why the administrator's settings are ignored; nil: they are not
+	OwnProblems   []strictyaml.Problem // of OwnCatalogue, if the agent has another one
+	Variables     []string             // of this command's environment that look like settings and are none
 
 	NoTrayHost bool // there is a desktop, but it shows no tray icons
 
@@ -47,7 +47,7 @@ type Service struct {
 	Running   bool // as the service, not from a terminal
 }
 
-// Examine checks every step from the headset to the client, and returns the condition of each.
+// Examine checks every step on the way from the headset to the client, and returns the condition of each.
 func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
@@ -73,7 +73,7 @@ func Examine(f Facts) []health.Condition {
 	return d.found
 }
 
-// Standing returns the current conditions of an agent: what is wrong with its sources, clients and pushes, and what may
+// Standing returns the present conditions of an agent: what is wrong with its sources, clients and pushes, and what may
 // mislead the user. It needs Status, Sources, HID, Devices and Now.
 func Standing(f Facts) []health.Condition {
 	d := newExamination(f)
@@ -115,7 +115,7 @@ func (d *examination) add(s health.Severity, code health.Code, subject string, a
 	}
 }
 
-// tells reports whether such a finding is wanted. Standing tells what is not in order, and lasts longer than a moment after each change.
+// tells reports whether such a condition is wanted. Standing leaves out what is in order, and what comes and goes with every change.
 func (d *examination) tells(s health.Severity, code health.Code) bool {
 	return !d.standing || s != health.OK && code != health.ClientBehind
 }
@@ -187,7 +187,7 @@ func (d *examination) settings() {
 	if len(d.Variables) > 0 {
 		d.add(health.Info, health.VariablesUnknown, "", health.Args{"names": strings.Join(d.Variables, ", ")})
 	}
-	d.ofAgent(health.ReloadRefused) // settings that it has not taken over
+	d.ofAgent(health.ReloadRefused) // settings that the agent has refused
 	for _, p := range d.OwnProblems {
 		d.add(health.Problem, health.CatalogueOtherMistake, "", health.Args{"mistake": p.String(), "path": d.OwnCatalogue})
 	}

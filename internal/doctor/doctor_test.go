@@ -21,8 +21,8 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// examine is what doctor says of the patient, every condition whole.
-func examine(t *testing.T, p *doctortest.Patient) []control.Condition {
+// examine is what doctor says of the machine, every condition whole.
+func examine(t *testing.T, p *doctortest.Machine) []control.Condition {
 	t.Helper()
 	p.Resolve(t)
 	found := doctor.Examine(p.Facts)
@@ -43,7 +43,7 @@ func because(code health.Code, reason string, args health.Args) *health.Conditio
 }
 
 // remark has the first source say something.
-func remark(p *doctortest.Patient, c *health.Condition) {
+func remark(p *doctortest.Machine, c *health.Condition) {
 	p.Sources[0].Remarks = []health.Condition{*c}
 }
 
@@ -65,229 +65,229 @@ func TestDiagnose(t *testing.T) {
 	long := strings.Repeat("Acme ", 30)
 	cases := []struct {
 		name    string
-		set     func(*doctortest.Patient)
+		set     func(*doctortest.Machine)
 		at      string
 		how     health.Severity
 		message string // part of it
 		remedy  string // part of it; "" = there is none
 	}{
-		{"agent", func(*doctortest.Patient) {}, "agent", health.OK, "runs as process 4711, for 1 h", ""},
-		{"no agent", func(p *doctortest.Patient) { p.Alone(fmt.Errorf("%w (refused)", control.ErrNotRunning)) }, "agent", health.Problem, "No agent runs", "'sidetone run --catalogue FILE'"},
-		{"reads itself", func(p *doctortest.Patient) { p.Alone(control.ErrNotRunning) }, "agent", health.Info, "read by this command itself", "Start the agent"},
-		{"an agent that cannot be asked", func(p *doctortest.Patient) { p.Alone(errors.New("no answer in time")) }, "agent", health.Problem, "could not be asked: no answer in time", "restart the agent"},
-		{"another version", func(p *doctortest.Patient) { p.Version = "1.1" }, "agent", health.Warning, "version 1.0, this command is 1.1", "Restart the agent"},
+		{"agent", func(*doctortest.Machine) {}, "agent", health.OK, "runs as process 4711, for 1 h", ""},
+		{"no agent", func(p *doctortest.Machine) { p.Alone(fmt.Errorf("%w (refused)", control.ErrNotRunning)) }, "agent", health.Problem, "No agent runs", "'sidetone run --catalogue FILE'"},
+		{"reads itself", func(p *doctortest.Machine) { p.Alone(control.ErrNotRunning) }, "agent", health.Info, "read by this command itself", "Start the agent"},
+		{"an agent that cannot be asked", func(p *doctortest.Machine) { p.Alone(errors.New("no answer in time")) }, "agent", health.Problem, "could not be asked: no answer in time", "restart the agent"},
+		{"another version", func(p *doctortest.Machine) { p.Version = "1.1" }, "agent", health.Warning, "version 1.0, this command is 1.1", "Restart the agent"},
 
-		{"settings", func(*doctortest.Patient) {}, "settings", health.OK, "acme.yaml are in order; it has 4 products of Acme Audio", ""},
-		{"mistake in the settings", func(p *doctortest.Patient) {
+		{"settings", func(*doctortest.Machine) {}, "settings", health.OK, "acme.yaml are in order; it has 4 products of Acme Audio", ""},
+		{"mistake in the settings", func(p *doctortest.Machine) {
 			p.Problems = []strictyaml.Problem{{File: "config.yaml", Line: 3, Column: 16, Message: "unknown value"}}
 		}, "settings", health.Problem, "config.yaml:3:16: unknown value", "'sidetone config check'"},
-		{"mistake in the catalogue", func(p *doctortest.Patient) {
+		{"mistake in the catalogue", func(p *doctortest.Machine) {
 			p.Catalogue, p.Problems = nil, []strictyaml.Problem{{File: "acme.yaml", Line: 20, Column: 15, Message: "want a whole number"}}
 		}, "settings", health.Problem, "acme.yaml:20:15: want a whole number", "'sidetone catalogue check acme.yaml' finds nothing; then have the agent read it again (kill -HUP 4711"},
-		{"no catalogue", func(p *doctortest.Patient) { p.Alone(control.ErrNotRunning); p.Catalogue, p.CataloguePath = nil, "" }, "settings", health.Problem, "No catalogue is set", "SIDETONE_CATALOGUE"},
-		{"another catalogue that cannot be read", func(p *doctortest.Patient) {
+		{"no catalogue", func(p *doctortest.Machine) { p.Alone(control.ErrNotRunning); p.Catalogue, p.CataloguePath = nil, "" }, "settings", health.Problem, "No catalogue is set", "SIDETONE_CATALOGUE"},
+		{"another catalogue that cannot be read", func(p *doctortest.Machine) {
 			p.OwnCatalogue, p.OwnProblems = "/nope.yaml", []strictyaml.Problem{{File: "/nope.yaml", Message: "cannot read the file, file does not exist"}}
 		}, "settings", health.Problem, "/nope.yaml: cannot read the file", "'sidetone catalogue check /nope.yaml' finds nothing, or leave it out"},
-		{"silent agent", func(p *doctortest.Patient) { p.Alone(fmt.Errorf("%w (late)", control.ErrSilent)) }, "agent", health.Problem, "does not answer", "End it and start it again"},
-		{"service that does not run", func(p *doctortest.Patient) {
+		{"silent agent", func(p *doctortest.Machine) { p.Alone(fmt.Errorf("%w (late)", control.ErrSilent)) }, "agent", health.Problem, "does not answer", "End it and start it again"},
+		{"service that does not run", func(p *doctortest.Machine) {
 			p.Service = &doctor.Service{Path: "/u/agent.service", Installed: true}
 		}, "agent", health.Warning, "start at log-in (/u/agent.service), and does not run that way", "'sidetone service start'"},
-		{"no service", func(p *doctortest.Patient) { p.Service = &doctor.Service{} }, "agent", health.Info, "not installed to start at log-in", "'sidetone service install'"},
-		{"another catalogue", func(p *doctortest.Patient) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "which name /new.yaml", "restart the agent"},
+		{"no service", func(p *doctortest.Machine) { p.Service = &doctor.Service{} }, "agent", health.Info, "not installed to start at log-in", "'sidetone service install'"},
+		{"another catalogue", func(p *doctortest.Machine) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "which name /new.yaml", "restart the agent"},
 
-		{"source", func(*doctortest.Patient) {}, "sources", health.OK, "source audio works; it lists 2 endpoints", ""},
-		{"no source", func(p *doctortest.Patient) { p.Sources = nil }, "sources", health.Problem, "Nothing is asked", "sources.audio"},
-		{"source that starts", func(p *doctortest.Patient) { p.Sources[0].Condition = "starting" }, "sources", health.Warning, "has not answered yet", "Run this again"},
-		{"sound server away", func(p *doctortest.Patient) {
+		{"source", func(*doctortest.Machine) {}, "sources", health.OK, "source audio works; it lists 2 endpoints", ""},
+		{"no source", func(p *doctortest.Machine) { p.Sources = nil }, "sources", health.Problem, "Nothing is asked", "sources.audio"},
+		{"source that starts", func(p *doctortest.Machine) { p.Sources[0].Condition = "starting" }, "sources", health.Warning, "has not answered yet", "Run this again"},
+		{"sound server away", func(p *doctortest.Machine) {
 			p.Sources[0] = control.Source{Name: "audio", Condition: "waiting", Error: "refused", Reason: because(health.SoundServerAway, "refused", nil)}
 		}, "sources", health.Problem, "cannot be read, so what it would list is unknown: refused", "Start the sound server"},
-		{"camera fails", func(p *doctortest.Patient) {
+		{"camera fails", func(p *doctortest.Machine) {
 			p.Sources[0] = control.Source{Name: "camera", Condition: "failing", Error: "gone", Reason: because(health.CamerasUnreadable, "gone", nil)}
 		}, "sources", health.Problem, "source camera cannot be read", "sources.camera"},
-		{"bad file", func(p *doctortest.Patient) {
+		{"bad file", func(p *doctortest.Machine) {
 			p.Sources[0] = control.Source{Name: "file:/e.yaml", Condition: "failing", Error: "bad", Reason: because(health.EndpointFileWrong, "bad", health.Args{"path": "/e.yaml"})}
 		}, "sources", health.Problem, "file:/e.yaml", "Correct /e.yaml"},
-		{"sources cannot be opened", func(p *doctortest.Patient) {
+		{"sources cannot be opened", func(p *doctortest.Machine) {
 			p.Sources[0] = control.Source{Name: "all", Condition: "failing", Error: "bad", Reason: because(health.SourcesNotOpened, "bad", nil)}
 		}, "sources", health.Problem, "source all", "'sidetone config show'"},
-		{"permission", func(p *doctortest.Patient) {
+		{"permission", func(p *doctortest.Machine) {
 			denied := because(health.AccessDenied, "open the sound card's controls /dev/snd/controlC1: permission denied", health.Args{"path": "/dev/snd/controlC1"})
 			p.Sources[0].Remarks = []health.Condition{{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{*denied}}}
 		}, "sources", health.Warning, "permission denied", "Let this user read /dev/snd/controlC1: "},
-		{"permission to a camera", func(p *doctortest.Patient) {
+		{"permission to a camera", func(p *doctortest.Machine) {
 			remark(p, because(health.CameraDenied, "open /dev/video0: permission denied", health.Args{"path": "/dev/video0", "camera": "Acme"}))
 		}, "sources", health.Warning, "is left out", "'ls -l /dev/video0'"},
-		{"permission to what is not named", func(p *doctortest.Patient) { remark(p, because(health.AccessDenied, "permission denied", nil)) }, "sources", health.Warning, "permission denied", "ls -l"},
-		{"miniaudio", func(p *doctortest.Patient) {
+		{"permission to what is not named", func(p *doctortest.Machine) { remark(p, because(health.AccessDenied, "permission denied", nil)) }, "sources", health.Warning, "permission denied", "ls -l"},
+		{"miniaudio", func(p *doctortest.Machine) {
 			p.Sources[0].Remarks = []health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}}
 		}, "sources", health.Info, "miniaudio hangs", "Nothing to do"},
 
-		{"device", func(*doctortest.Patient) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
-		{"nothing plugged in", func(p *doctortest.Patient) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},
-		{"nothing plugged in, as far as can be seen", func(p *doctortest.Patient) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "source that does not work first"},
-		{"nothing plugged in yet", func(p *doctortest.Patient) { p.Endpoints, p.Sources[0].Condition = nil, "starting" }, "devices", health.Warning, "No product", "Run this again"},
-		{"the vendor's, not in the catalogue", func(p *doctortest.Patient) {
+		{"device", func(*doctortest.Machine) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
+		{"nothing plugged in", func(p *doctortest.Machine) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},
+		{"nothing plugged in, as far as can be seen", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "source that does not work first"},
+		{"nothing plugged in yet", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "starting" }, "devices", health.Warning, "No product", "Run this again"},
+		{"the vendor's, not in the catalogue", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("new", devices.AudioInput, "07ff")}
 		}, "devices", health.Problem, `"Acme new" (USB id 1209:07ff) is of this vendor, but no product`, `add the id "07ff" to the pids`},
-		{"the same beside a product", func(p *doctortest.Patient) {
+		{"the same beside a product", func(p *doctortest.Machine) {
 			p.Endpoints = append(p.Endpoints, doctortest.Endpoint("new", devices.AudioInput, "07ff"))
 		}, "devices", health.Warning, "1209:07ff", "pids"},
-		{"withheld", func(p *doctortest.Patient) {
+		{"withheld", func(p *doctortest.Machine) {
 			p.Endpoints = append(p.Endpoints, doctortest.Endpoint("cam", devices.VideoInput, "0700"))
 		}, "devices", health.Info, `videoinput "Acme cam" is not reported: the catalogue reports no videoinput`, "change endpoints"},
-		{"withheld, nothing else", func(p *doctortest.Patient) {
+		{"withheld, nothing else", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("cam", devices.VideoInput, "0700")}
 		}, "devices", health.Warning, "is not reported", "change endpoints"},
-		{"empty jack", func(p *doctortest.Patient) { p.Endpoints[0].Plugged = devices.False }, "devices", health.Info, "nothing is plugged into its jack", "Push the plug"},
-		{"two of one id", func(p *doctortest.Patient) {
+		{"empty jack", func(p *doctortest.Machine) { p.Endpoints[0].Plugged = devices.False }, "devices", health.Info, "nothing is plugged into its jack", "Push the plug"},
+		{"two of one id", func(p *doctortest.Machine) {
 			e := p.Endpoints[0]
 			e.ID, e.Container = "mic2", "usb-2"
 			p.Endpoints = append(p.Endpoints, e)
 		}, "devices", health.Warning, `2 devices of type audioinput go by the one id "Acme mic"`, "give each a name of its own"},
-		{"long name", func(p *doctortest.Patient) { p.Endpoints[0].Name = long }, "devices", health.Warning, "has 150 bytes, of which 127 are sent", "shorter name"},
-		{"long name that is not cut", func(p *doctortest.Patient) { p.Endpoints[0].Name, p.IDBytes = long, 0 }, "devices", health.Warning, "has 150 bytes, of which 150 are sent", "shorter name"},
-		{"withheld, of its sound", func(p *doctortest.Patient) {
+		{"long name", func(p *doctortest.Machine) { p.Endpoints[0].Name = long }, "devices", health.Warning, "has 150 bytes, of which 127 are sent", "shorter name"},
+		{"long name that is not cut", func(p *doctortest.Machine) { p.Endpoints[0].Name, p.IDBytes = long, 0 }, "devices", health.Warning, "has 150 bytes, of which 150 are sent", "shorter name"},
+		{"withheld, of its sound", func(p *doctortest.Machine) {
 			p.Endpoints = append(p.Endpoints, doctortest.Endpoint("mix", devices.AudioInput, "0700"))
 			p.Endpoints[2].Virtual = true
 		}, "devices", health.Info, `"Acme mix" is not reported: virtual`, "virtual_endpoints"},
-		{"name begins with default", func(p *doctortest.Patient) { p.Endpoints[0].Name = "Default Mic" }, "devices", health.Warning, `"Default Mic" begins with "default"`, "Rename it"},
+		{"name begins with default", func(p *doctortest.Machine) { p.Endpoints[0].Name = "Default Mic" }, "devices", health.Warning, `"Default Mic" begins with "default"`, "Rename it"},
 
-		{"not muted", func(*doctortest.Patient) {}, "flags", health.OK, `"Acme mic" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
-		{"muted", func(p *doctortest.Patient) { p.Endpoints[0].Mute = devices.True }, "flags", health.OK, `"Acme mic" is muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
-		{"mute in software", func(*doctortest.Patient) {}, "flags", health.Info, "in software, as the catalogue allows", "require_hardware_support: false"},
-		{"stale mute", func(p *doctortest.Patient) { p.Endpoints[0].Stale = true }, "flags", health.Warning, "not muted is the last word of a source that fails now", "See why the source fails"},
-		{"mute is not reported", func(p *doctortest.Patient) { p.Fields = []devices.Field{devices.NoiseSuppression} }, "flags", health.Problem, "report.fields leaves it out", "Add hardware_mute to report.fields"},
-		{"no source of a mute", func(p *doctortest.Patient) {
+		{"not muted", func(*doctortest.Machine) {}, "flags", health.OK, `"Acme mic" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
+		{"muted", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.True }, "flags", health.OK, `"Acme mic" is muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
+		{"mute in software", func(*doctortest.Machine) {}, "flags", health.Info, "in software, as the catalogue allows", "require_hardware_support: false"},
+		{"stale mute", func(p *doctortest.Machine) { p.Endpoints[0].Stale = true }, "flags", health.Warning, "not muted is the last word of a source that fails now", "See why the source fails"},
+		{"mute is not reported", func(p *doctortest.Machine) { p.Fields = []devices.Field{devices.NoiseSuppression} }, "flags", health.Problem, "report.fields leaves it out", "Add hardware_mute to report.fields"},
+		{"no source of a mute", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("cam", devices.AudioInput, "0720")}
 		}, "flags", health.Warning, "names no source for it", "'sidetone push acme-webcam hardware_mute=true'"},
-		{"software mute where a switch is demanded", func(p *doctortest.Patient) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, "sources[0]: the system's mute of this endpoint is no switch in the device", "'sidetone push acme-studio-mic hardware_mute=true'"},
-		{"mixer unreadable", func(p *doctortest.Patient) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, `sources[1]: the switches of the device's mixer cannot be read, such as "Capture Volume Capture Switch"`, "push"},
-		{"no such switch", func(p *doctortest.Patient) {
+		{"software mute where a switch is demanded", func(p *doctortest.Machine) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, "sources[0]: the system's mute of this endpoint is no switch in the device", "'sidetone push acme-studio-mic hardware_mute=true'"},
+		{"mixer unreadable", func(p *doctortest.Machine) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, `sources[1]: the switches of the device's mixer cannot be read, such as "Capture Volume Capture Switch"`, "push"},
+		{"no such switch", func(p *doctortest.Machine) {
 			p.Catalogue.Products[1].Sources = p.Catalogue.Products[1].Sources[1:]
 			p.Studio(func(e *devices.Endpoint) { e.Controls = map[string]devices.Tri{"AGC": devices.True} })
 		}, "flags", health.Problem, `no switch "Capture Volume Capture Switch"; it has "AGC"`, "Correct the name in the catalogue's sources[0] of acme-studio-mic"},
-		{"mixer unreadable, the only source", func(p *doctortest.Patient) {
+		{"mixer unreadable, the only source", func(p *doctortest.Machine) {
 			p.Catalogue.Products[1].Sources = p.Catalogue.Products[1].Sources[1:]
 			p.Studio(func(*devices.Endpoint) {})
 		}, "flags", health.Problem, "cannot be read", "/dev/snd"},
-		{"the system does not tell", func(p *doctortest.Patient) { p.Endpoints[0].Mute = devices.Unknown }, "flags", health.Problem, "the system does not tell the mute", "'sidetone explain mic'"},
-		{"HID device that cannot be read", func(p *doctortest.Patient) {
+		{"the system does not tell", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.Unknown }, "flags", health.Problem, "the system does not tell the mute", "'sidetone explain mic'"},
+		{"HID device that cannot be read", func(p *doctortest.Machine) {
 			p.HID = []control.HID{{Node: "hidraw3", Name: "Acme", VID: "1209", PID: "0700", Interface: 3, Error: "no permission to read /dev/hidraw3", Reason: hidDenied}}
 		}, "sources", health.Problem, "hidraw3 (Acme, 1209:0700) cannot be read, so its buttons are not noticed: no permission", "'sidetone catalogue udev acme.yaml'"},
-		{"mute on a HID device that cannot be read", func(p *doctortest.Patient) {
+		{"mute on a HID device that cannot be read", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Error: "no permission to read /dev/hidraw3", Reason: hidDenied}}
 		}, "flags", health.Problem, "sources[0]: its HID device hidraw3 cannot be read", "/etc/udev/rules.d"},
-		{"mute that a HID device has not shown", func(p *doctortest.Patient) {
+		{"mute that a HID device has not shown", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage"}}}}
 		}, "flags", health.Problem, "sources[0]: the device (hidraw3) has not shown it", "Press the button once; if that does not help, unplug the device and plug it in again"},
-		{"mute on HID devices that are not read", func(p *doctortest.Patient) {
+		{"mute on HID devices that are not read", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, "flags", health.Problem, "sources[0]: the agent reads no HID devices", "sources.hid"},
-		{"mute on HID devices, read by this command itself", func(p *doctortest.Patient) {
+		{"mute on HID devices, read by this command itself", func(p *doctortest.Machine) {
 			p.Alone(control.ErrNotRunning)
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, "flags", health.Problem, "sources[0]: no HID device of the product is there", "'sidetone explain mic'"},
-		{"mute derived from what is no HID device", func(p *doctortest.Patient) {
+		{"mute derived from what is no HID device", func(p *doctortest.Machine) {
 			mute := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true}}
 			p.Catalogue.Products[0].Sources[0].SourceKind = catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{mute, mute}}}
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, "flags", health.Problem, "sources[0]: os_endpoint_mute: the system does not tell the mute of this endpoint", "'sidetone explain mic'"},
-		{"mute whose source has a remark", func(p *doctortest.Patient) {
+		{"mute whose source has a remark", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
 		}, "flags", health.Problem, "sources[0]: hidraw3: a remark", "'sidetone learn'"},
-		{"mute whose source has a remark with a code", func(p *doctortest.Patient) {
+		{"mute whose source has a remark with a code", func(p *doctortest.Machine) {
 			silent := &health.Condition{Code: health.HIDSilent, Severity: health.Info}
 			source := control.HIDSource{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_query", Note: "its words", Remark: silent}
 			p.Endpoints[0].Mute, p.HID = devices.Unknown, []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{source}}}
 		}, "flags", health.Problem, "sources[0]: hidraw3: the device did not answer the request of this rule", "'sidetone learn'"},
-		{"HID device", func(p *doctortest.Patient) {
+		{"HID device", func(p *doctortest.Machine) {
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
 		}, "sources", health.OK, "hidraw3 (1209:0700) is read; sources of the catalogue that look at it: 1", ""},
-		{"HID devices cannot be looked for", func(p *doctortest.Patient) {
+		{"HID devices cannot be looked for", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
 		}, "sources", health.Problem, "HID devices cannot be looked for: no sysfs", "sources.hid"},
-		{"state file", func(p *doctortest.Patient) {
+		{"state file", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Remarks: []health.Condition{*because(health.StateFileWrong, "states.json:1:1: not JSON", nil)}})
 		}, "sources", health.Warning, "state-file says: states.json:1:1: not JSON", "push.state_file"},
-		{"state file that works", func(p *doctortest.Patient) {
+		{"state file that works", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok"})
 		}, "sources", health.OK, "The source state-file works; it pushes what its file says.", ""},
-		{"other flags unknown", func(*doctortest.Patient) {}, "flags", health.Info, "Echo cancellation, Noise suppression and Automatic gain control (sources[2], sources[3], sources[4] and sources[5] of acme-headset-700)", "'sidetone explain mic'"},
+		{"other flags unknown", func(*doctortest.Machine) {}, "flags", health.Info, "Echo cancellation, Noise suppression and Automatic gain control (sources[2], sources[3], sources[4] and sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
-		{"push", func(p *doctortest.Patient) {
+		{"push", func(p *doctortest.Machine) {
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 		}, "pushes", health.OK, "What suite pushes for acme-headset-700 is in force: Microphone mute (Muted)", ""},
-		{"a pushed mute", func(p *doctortest.Patient) {
+		{"a pushed mute", func(p *doctortest.Machine) {
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 		}, "flags", health.OK, "is muted on the hardware, by the vendor's software (push suite)", "Press the button"},
-		{"push that waits", func(p *doctortest.Patient) {
+		{"push that waits", func(p *doctortest.Machine) {
 			p.Push(0, "acme-studio-mic", "suite", devices.HardwareMute, doctortest.Now)
 		}, "pushes", health.Warning, "no such product is plugged in", "compare the product's id"},
-		{"push for another unit", func(p *doctortest.Patient) {
+		{"push for another unit", func(p *doctortest.Machine) {
 			p.Twins("A1", "A2")
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
 		}, "pushes", health.Warning, "(A3) waits: what is plugged in of that product has other serial numbers: A1 and A2", "give one of those"},
-		{"push for a unit that has no serial", func(p *doctortest.Patient) {
+		{"push for a unit that has no serial", func(p *doctortest.Machine) {
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
 		}, "pushes", health.Warning, "has other serial numbers: none is known", "plug that unit in"},
-		{"ambiguous push", func(p *doctortest.Patient) {
+		{"ambiguous push", func(p *doctortest.Machine) {
 			p.Push(2, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 		}, "pushes", health.Problem, "2 products that are plugged in could be meant", "serial of the one that it means (none is known)"},
-		{"ambiguous push for units that have serials", func(p *doctortest.Patient) {
+		{"ambiguous push for units that have serials", func(p *doctortest.Machine) {
 			p.Twins("A1", "A2")
 			p.Push(2, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 		}, "pushes", health.Problem, "could be meant", "(A1 and A2)"},
-		{"push without effect", func(p *doctortest.Patient) {
+		{"push without effect", func(p *doctortest.Machine) {
 			p.Push(1, "acme-headset-700", "old", devices.HardwareMute, doctortest.Now)
 			p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now.Add(time.Second))
 		}, "pushes", health.Warning, "What old pushes for acme-headset-700 has no effect on Microphone mute", "'sidetone explain'"},
 
-		{"client", func(*doctortest.Patient) {}, "clients", health.OK, "Discord (pid 4712) over ipc /run/discord-ipc-0 has accepted the latest list, of 2 devices, 1 min ago", ""},
-		{"client that lags", func(p *doctortest.Patient) { p.Status.Generation = 8 }, "clients", health.Warning, "has not accepted the latest list yet", "restart the client"},
-		{"no client", func(p *doctortest.Patient) {
+		{"client", func(*doctortest.Machine) {}, "clients", health.OK, "Discord (pid 4712) over ipc /run/discord-ipc-0 has accepted the latest list, of 2 devices, 1 min ago", ""},
+		{"client that lags", func(p *doctortest.Machine) { p.Status.Generation = 8 }, "clients", health.Warning, "has not accepted the latest list yet", "restart the client"},
+		{"no client", func(p *doctortest.Machine) {
 			p.Status.Clients = control.Clients{Error: "no client found on any IPC socket", Reason: &health.Condition{Code: health.ClientsNone, Args: health.Args{"sockets": "true"}}}
 		}, "clients", health.Problem, "No client found on any IPC socket", "Start the client"},
-		{"no search yet", func(p *doctortest.Patient) { p.Status.Clients = control.Clients{} }, "clients", health.Warning, "none has been found yet", "Run this again"},
-		{"no client and no remedy", func(p *doctortest.Patient) { p.Status.Clients = control.Clients{Error: "no client"} }, "clients", health.Problem, "No client", "Start the client"},
-		{"degraded", func(p *doctortest.Patient) {
+		{"no search yet", func(p *doctortest.Machine) { p.Status.Clients = control.Clients{} }, "clients", health.Warning, "none has been found yet", "Run this again"},
+		{"no client and no remedy", func(p *doctortest.Machine) { p.Status.Clients = control.Clients{Error: "no client"} }, "clients", health.Problem, "No client", "Start the client"},
+		{"degraded", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctortest.Now.Add(20 * time.Second), Reason: &health.Condition{Code: health.ClientOverHTTP, Args: health.Args{"every": "30s"}}})
 		}, "clients", health.Warning, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20 s", "it needs IPC"},
-		{"degraded and late", func(p *doctortest.Patient) { p.Session(control.Session{State: "degraded", Port: 6463}) }, "clients", health.Warning, "it does not have the latest list yet", "rpc.transports"},
-		{"slow", func(p *doctortest.Patient) {
+		{"degraded and late", func(p *doctortest.Machine) { p.Session(control.Session{State: "degraded", Port: 6463}) }, "clients", health.Warning, "it does not have the latest list yet", "rpc.transports"},
+		{"slow", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "slow", Port: 6463, Since: doctortest.Now.Add(-12 * time.Second), Muted: []string{"Mic"}})
 		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12 s, may take for muted: \"Mic\"", "restart the client"},
-		{"connecting", func(p *doctortest.Patient) {
+		{"connecting", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "connecting", Port: 6463, Error: "no answer"})
 		}, "clients", health.Warning, "has no list yet: no answer", "Run this again"},
-		{"unsupported", func(p *doctortest.Patient) { p.Session(control.Session{State: "unsupported", Port: 6463}) }, "clients", health.Problem, "does not know certified devices", "Use the official client"},
-		{"unsupported beside another", func(p *doctortest.Patient) {
+		{"unsupported", func(p *doctortest.Machine) { p.Session(control.Session{State: "unsupported", Port: 6463}) }, "clients", health.Problem, "does not know certified devices", "Use the official client"},
+		{"unsupported beside another", func(p *doctortest.Machine) {
 			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "unsupported", Port: 6463})
 		}, "clients", health.Info, "does not know certified devices", "Use the official client"},
-		{"refused", func(p *doctortest.Patient) {
+		{"refused", func(p *doctortest.Machine) {
 			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "refused", Port: 6463, Error: "invalid client id", Reason: because(health.ClientIDRefused, "invalid client id", nil)})
 		}, "clients", health.Problem, "A client on port 6463 refuses: invalid client id", "Check vendor.client_id"},
-		{"refused without a remedy", func(p *doctortest.Patient) { p.Session(control.Session{State: "refused", Port: 6463}) }, "clients", health.Problem, "refuses", "'sidetone bundle FILE.zip --yes'"},
-		{"foreign", func(p *doctortest.Patient) { p.Session(control.Session{State: "foreign", Port: 6463}) }, "clients", health.Problem, "belongs to another user", "that user's session"},
-		{"waiting", func(p *doctortest.Patient) { p.Session(control.Session{State: "waiting", Port: 6463}) }, "clients", health.Problem, "is not served", "rpc.clients"},
-		{"port held", func(p *doctortest.Patient) {
+		{"refused without a remedy", func(p *doctortest.Machine) { p.Session(control.Session{State: "refused", Port: 6463}) }, "clients", health.Problem, "refuses", "'sidetone bundle FILE.zip --yes'"},
+		{"foreign", func(p *doctortest.Machine) { p.Session(control.Session{State: "foreign", Port: 6463}) }, "clients", health.Problem, "belongs to another user", "that user's session"},
+		{"waiting", func(p *doctortest.Machine) { p.Session(control.Session{State: "waiting", Port: 6463}) }, "clients", health.Problem, "is not served", "rpc.clients"},
+		{"port held", func(p *doctortest.Machine) {
 			p.Status.Clients = control.Clients{Error: "no client found", Remarks: []health.Condition{portHeld}}
 		}, "clients", health.Warning, "port 6463 is held by another program: nginx", "end that program"},
-		{"clients that nothing tells of", func(p *doctortest.Patient) {
+		{"clients that nothing tells of", func(p *doctortest.Machine) {
 			limit := health.Wrap(nil, health.WatchLimit, health.Warning, health.Args{"limit": "fs.inotify.max_user_instances", "more": "1024"})
 			p.Status.Clients.Remarks = []health.Condition{health.Follow(limit, health.ClientsUnwatched, health.Warning, nil).Condition}
 		}, "clients", health.Info, "New clients are found by searching only: this user already watches as much as fs.inotify.max_user_instances allows.", "End programs of this user"},
-		{"file in a socket's place", func(p *doctortest.Patient) {
+		{"file in a socket's place", func(p *doctortest.Machine) {
 			p.Status.Clients.Remarks = []health.Condition{{Code: health.SocketIsNone, Severity: health.Warning, Args: health.Args{"path": "/run/discord-ipc-1", "file": "true"}}}
 		}, "clients", health.Info, "discord-ipc-1 is a file", "Do as it says"},
 
-		{"selected input", func(*doctortest.Patient) {}, "user", health.Info, `only while that is selected, and never while "Default" is`, `set the input device to "Acme mic" itself`},
-		{"in a call", func(*doctortest.Patient) {}, "user", health.Info, "only in a call, only if you are not muted in the client, and only if it is not switched off", "Join a voice channel"},
-		{"default microphone", func(p *doctortest.Patient) { p.Endpoints[0].Default = true }, "user", health.Info, `"Acme mic" is the system's default microphone`, `Set it to "Acme mic"`},
+		{"selected input", func(*doctortest.Machine) {}, "user", health.Info, `only while that is selected, and never while "Default" is`, `set the input device to "Acme mic" itself`},
+		{"in a call", func(*doctortest.Machine) {}, "user", health.Info, "only in a call, only if you are not muted in the client, and only if it is not switched off", "Join a voice channel"},
+		{"default microphone", func(p *doctortest.Machine) { p.Endpoints[0].Default = true }, "user", health.Info, `"Acme mic" is the system's default microphone`, `Set it to "Acme mic"`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestDiagnoseWell(t *testing.T) {
 
 // TestDiagnoseOneCause: a cause is not hidden behind what follows from it.
 func TestDiagnoseOneCause(t *testing.T) {
-	only := func(name, want string, set func(*doctortest.Patient)) {
+	only := func(name, want string, set func(*doctortest.Machine)) {
 		t.Run(name, func(t *testing.T) {
 			p := doctortest.New(t)
 			set(p)
@@ -340,11 +340,11 @@ func TestDiagnoseOneCause(t *testing.T) {
 			require.Contains(t, problems[0], want)
 		})
 	}
-	only("a new model with two endpoints", "1209:07ff", func(p *doctortest.Patient) {
+	only("a new model with two endpoints", "1209:07ff", func(p *doctortest.Machine) {
 		p.Endpoints = []devices.Endpoint{doctortest.Endpoint("mic", devices.AudioInput, "07ff"), doctortest.Endpoint("out", devices.AudioOutput, "07ff")}
 	})
-	only("no agent", "No agent runs", func(p *doctortest.Patient) { p.Alone(control.ErrNotRunning) })
-	only("somebody else's devices", "No product of the catalogue", func(p *doctortest.Patient) {
+	only("no agent", "No agent runs", func(p *doctortest.Machine) { p.Alone(control.ErrNotRunning) })
+	only("somebody else's devices", "No product of the catalogue", func(p *doctortest.Machine) {
 		p.Endpoints[0].VID, p.Endpoints[1].VID = "046d", ""
 		p.Endpoints[1].Virtual = true
 	})

@@ -24,7 +24,7 @@ func (d *examination) mute(r devices.Report) {
 	default:
 		d.add(health.OK, health.MuteKnown, r.ID, muteArgs(flag))
 	}
-	if hw := d.origin(flag, e); flag.Origin.Via == devices.ViaOSEndpointMute && !hw.MuteInHardware {
+	if hw := d.microphoneOr(flag.Origin.Detail, e); flag.Origin.Via == devices.ViaOSEndpointMute && !hw.MuteInHardware {
 		d.add(health.Info, health.MuteInSoftware, r.ID, health.Args{"model": r.Model.Name})
 	}
 }
@@ -41,10 +41,10 @@ func muteArgs(flag devices.Flag) health.Args {
 	return args
 }
 
-// origin returns the endpoint from which the flag was read: e, or the one whose sound e carries.
-func (d *examination) origin(f devices.Flag, e control.Endpoint) control.Endpoint {
+// microphoneOr returns the endpoint of a microphone with that id, or else e.
+func (d *examination) microphoneOr(id string, e control.Endpoint) control.Endpoint {
 	for _, other := range d.Devices.Endpoints {
-		if other.Type == devices.AudioInput && other.ID == f.Origin.Detail {
+		if other.Type == devices.AudioInput && other.ID == id {
 			return other
 		}
 	}

@@ -39,7 +39,7 @@ func (d *examination) source(s control.Source) {
 	}
 }
 
-// reasons returns known, or, if an agent of another version sent no codes or unknown ones, its words as conditions.
+// reasons returns known, or the agent's words as conditions if an agent of another version has sent no codes or unknown ones.
 func reasons(known []health.Condition, words ...string) []health.Condition {
 	unknown := func(c health.Condition) bool { return !health.English.Has(c.Code) }
 	if len(known) > 0 && !slices.ContainsFunc(known, unknown) {

@@ -35,14 +35,13 @@ func (d *examination) why(product string, e control.Endpoint, f devices.Field, p
 // why returns a condition with the given names and values of arguments. Empty values are left out.
 func why(code health.Code, args ...string) health.Condition {
 	c := health.Condition{Code: code, Severity: health.Warning}
-	for i := 0; i < len(args); i += 2 {
-		if args[i+1] == "" {
-			continue
-		}
+	for pair := range slices.Chunk(args, 2) {
 		if c.Args == nil {
 			c.Args = make(health.Args)
 		}
-		c.Args[args[i]] = args[i+1]
+		if pair[1] != "" {
+			c.Args[pair[0]] = pair[1]
+		}
 	}
 	return c
 }
@@ -66,7 +65,7 @@ func (d *examination) rule(product, path string) catalogue.SourceRule {
 	return catalogue.SourceRule{}
 }
 
-// whyKind is why for a source k, which may be a term of a derived one.
+// whyKind does the same as why for a source k, which may be a term of a derived one.
 func (d *examination) whyKind(product string, e control.Endpoint, f devices.Field, at string, k catalogue.SourceKind) health.Condition {
 	hw := d.hardware(e)
 	switch via := k.Via(); {
@@ -98,7 +97,7 @@ func (d *examination) whyKind(product string, e control.Endpoint, f devices.Fiel
 	return health.Condition{}
 }
 
-// whyControl is why for a mixer control of hw.
+// whyControl does the same as why for a mixer control of hw.
 func (d *examination) whyControl(product string, hw control.Endpoint, at string, k *catalogue.ALSACtl) health.Condition {
 	state, isSwitch := hw.Controls[k.Name]
 	setting, isSetting := hw.Settings[k.Name]
@@ -126,10 +125,8 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 
 // hardware returns the microphone whose mutes act on e: its master if the system names one, else e.
 func (d *examination) hardware(e control.Endpoint) control.Endpoint {
-	for _, other := range d.Devices.Endpoints {
-		if e.Virtual && other.Type == devices.AudioInput && other.ID == e.Master {
-			return other
-		}
+	if !e.Virtual {
+		return e
 	}
-	return e
+	return d.microphoneOr(e.Master, e)
 }

@@ -1,6 +1,6 @@
 // Package engine holds the Engine: the one goroutine that owns all mutable state of the
-// product. It turns what the sources observe into snapshots and does no I/O. All that it is told
-// can be recorded and replayed: see Input, Record and Replay.
+// product. It turns what the sources observe into snapshots and does no I/O. Everything that it is
+// told can be recorded and replayed: see Input, Record and Player.
 package engine
 
 import (
@@ -17,22 +17,21 @@ import (
 // Settings can change while the Engine runs.
 type Settings struct {
 	Resolver     *catalogue.Resolver
-	RemovalGrace time.Duration // how long an endpoint that is gone is still reported: a USB reset is not an unplug
+	RemovalGrace time.Duration // how long an endpoint that is gone is still reported, because a USB reset is no unplugging
 	StaleAfter   time.Duration // how long a failed source's last good endpoints are kept
 	PauseList    devices.PauseList
 }
 
-// Options are what an Engine needs for life.
+// Options configure an Engine.
 type Options struct {
 	Settings
 	Sources []string // names of all sources; nothing is published before each has answered once
 	Pause   *Pause   // in force from the start; nil: none
-	// Publish gets every new list for clients, from the Engine's goroutine. It must not block.
+	// Publish is called with every new list for clients, by the Engine's goroutine. It must not block.
 	Publish func(devices.Snapshot)
-	// Known gets what is known whenever that changes, likewise: the same as Publish, but also during a pause. Nil: nobody needs it.
+	// Known is called likewise with what is known, which during a pause is more than Publish gets. May be nil.
 	Known func(devices.Snapshot)
-	// Ask gets what HID rules want to be sent to devices, from the Engine's goroutine. It must not
-	// block. Nil: nothing is asked.
+	// Ask is called likewise with what HID rules want to send to devices. Nil: nothing is sent.
 	Ask func(hid.Request)
 	Log *slog.Logger
 }
@@ -44,21 +43,21 @@ type Engine struct {
 	done   chan struct{}
 }
 
-// New returns an Engine that Run brings to life.
+// New returns an Engine. It does nothing before Run.
 func New(opts Options) *Engine {
 	return &Engine{opts: opts, events: make(chan event), done: make(chan struct{})}
 }
 
-// Observe applies a source's reading. It returns when the reading has been taken over.
+// Observe applies a source's reading. It returns when what follows has been published.
 func (e *Engine) Observe(o devices.Observation) { e.tell(Input{Observe: &o}) }
 
 // HID applies what has happened to a HID device. It returns when what follows has been published.
 func (e *Engine) HID(ev hid.Event) { e.tell(Input{HID: &ev}) }
 
-// Configure puts new settings into force: the list is resolved afresh from what is known.
+// Configure puts new settings into force: the list is resolved again from what is known.
 func (e *Engine) Configure(set Settings) { e.tell(Input{Configure: &set}) }
 
-// Pause has clients told nothing of what is known, until it ends. One that is in force is replaced.
+// Pause stops telling clients what is known, until it ends. It replaces a pause that is in force.
 func (e *Engine) Pause(p Pause) { e.tell(Input{Pause: &p}) }
 
 // Unpause ends the pause, if there is one.
@@ -72,23 +71,23 @@ func (e *Engine) View() View {
 }
 
 // Changed returns a channel that is closed at the next change of what View shows; nil after Run
-// has ended. Who asks for it before View misses nothing.
+// has ended. A caller that calls Changed before View misses no change.
 func (e *Engine) Changed() (changed <-chan struct{}) {
 	e.do(func(s *state) { changed = s.changed })
 	return changed
 }
 
-// Inputs returns what the present list was resolved from, and by what. Once Run has ended there is nothing.
+// Inputs returns what the present list was resolved from, and by what. After Run has ended there are no inputs.
 func (e *Engine) Inputs() (in devices.Inputs, r *catalogue.Resolver) {
 	r = e.opts.Resolver
 	e.do(func(s *state) { in, r = s.inputs(), s.opts.Resolver })
 	return in, r
 }
 
-// Ping returns when the Engine has got to it: at once, unless it hangs. Once Run has ended there is nothing to wait for.
+// Ping returns when the Engine responds: at once, unless it hangs. After Run has ended it returns at once.
 func (e *Engine) Ping() { e.do(func(*state) {}) }
 
-// tell has the Engine take in one input.
+// tell applies one input.
 func (e *Engine) tell(in Input) (out outcome) {
 	e.do(func(s *state) { out = s.take(in) })
 	return out
@@ -110,8 +109,8 @@ type event struct {
 	published chan struct{}
 }
 
-// Run owns the state until ctx ends. Its one timer runs only while something is due: the end
-// of a grace period or of a failed source's patience, of a lease, of a pause, of the wait for a device.
+// Run owns the state until ctx ends. Its only timer runs while something will be due: the end of a grace period, of the time for which a
+// failed source's endpoints are kept, of a lease, of a pause, or of the wait for a device.
 func (e *Engine) Run(ctx context.Context) {
 	defer close(e.done)
 	s := newState(e.opts, time.Now())
@@ -139,7 +138,7 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
-// state is everything the Engine knows. It goes by the time that it is given, so that a recording
+// state is everything the Engine knows. Its only clock is the time that step is given, so that a recording
 // can be replayed.
 type state struct {
 	opts        Options
@@ -148,23 +147,23 @@ type state struct {
 	woke        time.Time // when it woke from its last sleep; zero: it has not slept
 	sources     []*source
 	leases      []*lease
-	groups      *devices.Grouping // of what is known now; nil: to be made
-	leasesBound bool              // the leases have been compared with it
+	groups      *devices.Grouping // of what is there now; nil: it has to be made
+	leasesBound bool              // the leases have been compared with groups
 	hid         *hid.Tracker
 	paused      *Paused          // nil: what is known is reported
-	known       devices.Snapshot // the present list but for a pause
-	snapshot    devices.Snapshot // that was published
+	known       devices.Snapshot // the present list, regardless of a pause
+	snapshot    devices.Snapshot // the last one that was published
 	changed     chan struct{}    // closed at the next change of the view
 	sent        bool             // a snapshot has been published
 	first       time.Time        // when the first one was
 	dirty       bool             // what the list is resolved from may have changed
-	now         time.Time        // of this step
+	now         time.Time        // the time of this step
 	hasInput    bool             // this step has an input
-	plugged     bool             // which is that a HID device was plugged in
+	plugged     bool             // the input is that a HID device was plugged in
 	eventAt     time.Time        // when the event that is being applied happened; zero: now
 	recorders   []*recorder
 
-	handedOver bool // another Engine goes on: pushes would be lost
+	handedOver bool // another Engine takes over: pushes would be lost
 }
 
 func newState(opts Options, now time.Time) *state {
@@ -179,12 +178,12 @@ func newState(opts Options, now time.Time) *state {
 	return s
 }
 
-// HIDRules are the sources of the catalogue that read HID devices.
+// HIDRules returns the sources of the catalogue that read HID devices.
 func (set Settings) HIDRules() *hid.Rules {
 	return set.Resolver.HID
 }
 
-// step lets the time be now, applies f, if there is one, and publishes what follows from both.
+// step sets the time, applies f, if there is one, and publishes what follows from both.
 func (s *state) step(now time.Time, f func(*state)) {
 	s.now, s.eventAt, s.hasInput, s.plugged = now, time.Time{}, false, false
 	if f != nil {
@@ -221,7 +220,7 @@ func (s *state) observe(o devices.Observation) {
 	s.logCondition(before, src.status())
 }
 
-// due is when expire has something to do next, or zero.
+// due returns when expire next has something to do, or zero.
 func (s *state) due() time.Time {
 	var next time.Time
 	add := func(t time.Time) {
@@ -269,10 +268,10 @@ func (s *state) expire() {
 	s.expirePause()
 }
 
-// regroup notes that something else may be there now, or in another state.
+// regroup notes that endpoints or HID devices may have come, gone or changed.
 func (s *state) regroup() { s.dirty, s.groups, s.leasesBound = true, nil, false }
 
-// grouping is what is there, made when it is needed: leases ask for it, and each list is resolved from it.
+// grouping returns the groups of what is there, and makes them if necessary. Leases and lists are resolved from them.
 func (s *state) grouping() *devices.Grouping {
 	if s.groups == nil {
 		s.groups = s.opts.Resolver.Group(s.endpoints(), s.hid.Readings())
@@ -280,7 +279,7 @@ func (s *state) grouping() *devices.Grouping {
 	return s.groups
 }
 
-// touch tells who watches that the view has changed.
+// touch tells everybody who watches that the view has changed.
 func (s *state) touch() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -320,9 +319,8 @@ func (s *state) publish() {
 	s.touch()
 }
 
-// presentable guards the first snapshot: not before every source has answered, and an empty
-// list not while a source has yet to succeed, because unknown is not none. The patience for
-// that is the same as for a source that fails later.
+// presentable reports whether the first snapshot may be published: only after every source has answered, and an empty list only after
+// every source has succeeded, because unknown is not none. That wait is as long as for a source that fails later.
 func (s *state) presentable(first devices.Snapshot) bool {
 	if !s.answered() {
 		return false

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Handover is what another Engine has to be told to go on where this one ends: what was pushed, each with the rest of its lease, and the
-// pause. What was pushed without a lease has one of heldFor: who said it has to find the other agent. From now on pushes are refused, since
-// they would be lost, until CancelHandover is called.
+// Handover returns what another Engine has to be told to go on where this one ends: the pause, and all pushes with the rest of their
+// leases. Pushes without a lease get one of heldFor, in which their software has to find the other agent. From now on pushes are refused,
+// since they would be lost, until CancelHandover is called.
 //
-// What HID devices have said is not in it. A level that the other Engine cannot ask for is unknown to it until the device says it again,
-// and so is a toggle without an anchor: nobody can tell whether both have counted the same presses, and one press of a difference is a
-// mute that is stuck.
+// What HID devices have said is left out. A level that the other Engine cannot ask for is unknown to it until the device reports it again,
+// and so is a toggle without an anchor: nobody can tell whether both have counted the same presses, and a difference of one press is a
+// stuck mute.
 func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 	e.do(func(s *state) {
-		s.expire() // what is due at this moment is over
+		s.expire() // what is due now is over
 		s.bindLeases()
 		s.handedOver = true
 		inputs = []Input{{Unpause: true}}
@@ -31,11 +31,11 @@ func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 	return inputs
 }
 
-// CancelHandover has pushes taken again after Handover: the other Engine does not go on.
+// CancelHandover accepts pushes again after Handover: the other Engine does not take over.
 func (e *Engine) CancelHandover() { e.do(func(s *state) { s.handedOver = false }) }
 
-// ApplyHandover takes over what the Handover of another Engine told, that long ago, once all that is there has been read. It leaves out
-// a push whose unit is not there, or has come since it was said: that one has left in between.
+// ApplyHandover takes over what Handover returned in another Engine, that long ago. It is to be called when everything has been read once.
+// It leaves out a push whose unit is not there, or was attached after the push: that unit has left in between.
 func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	for _, in := range inputs {
 		e.do(func(s *state) {
@@ -53,14 +53,14 @@ func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	}
 }
 
-// aged is an input of a Handover after some time. A clock that was set back in between would have said it in the future, and all that is
-// said until then would be older.
+// aged returns an input of a Handover after some time. A push whose time is in the future, because the clock was set back in between, would
+// overrule everything that is said until then.
 func (in Input) aged(by Span, now time.Time) Input {
 	switch {
 	case in.Push != nil:
 		p := *in.Push
 		if p.TTL > 0 {
-			p.TTL = max(1, p.TTL-by) // what is over ends at once
+			p.TTL = max(1, p.TTL-by) // ends at once if it is over
 		}
 		if p.At.After(now) {
 			p.At = now
@@ -72,10 +72,10 @@ func (in Input) aged(by Span, now time.Time) Input {
 	return in
 }
 
-// errUnitLeft means that what was pushed was said of a unit that is not there any more.
+// errUnitLeft means that a push is about a unit that has left.
 var errUnitLeft = errors.New("what it was said of has left")
 
-// sameUnit finds out whether the unit that p was bound to has been there all the while.
+// sameUnit returns an error unless the unit that p was bound to has been there all the time.
 func (s *state) sameUnit(p Push) error {
 	if p.Unit == "" {
 		return nil
@@ -87,7 +87,7 @@ func (s *state) sameUnit(p Push) error {
 	return nil
 }
 
-// Settled reports whether there is a first list, and whether beside that no HID device is being asked.
+// Settled reports whether there is a first list, and whether in addition no HID device is being asked.
 func (e *Engine) Settled() (published, quiet bool) {
 	e.do(func(s *state) { published, quiet = s.sent, s.sent && s.hid.Due().IsZero() })
 	return published, quiet

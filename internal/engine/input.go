@@ -1,13 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"log/slog"
+	"time"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 )
 
-// Input is one thing that the Engine is told. Exactly one field is set.
+// Input is something that the Engine is told. Exactly one field is set.
 type Input struct {
 	Observe   *devices.Observation `json:"observe,omitempty"`
 	HID       *hid.Event           `json:"hid,omitempty"`
@@ -22,17 +24,41 @@ type Input struct {
 
 // Resumed says that the machine has slept.
 type Resumed struct {
-	Slept Span `json:"slept"`           // for how long, as far as the clock of the process does not know
+	Slept Span `json:"slept"`           // for how long, as far as the clock of the process stood still
 	Awake Span `json:"awake,omitempty"` // for how long it has been awake again; zero: not known
 }
 
-// outcome is what the Engine has to say to an input.
+// retimed returns a copy of an input in which the time that it happened, if it has one, is changed.
+func (in Input) retimed(change func(time.Time) time.Time) Input {
+	switch {
+	case in.Observe != nil:
+		o := *in.Observe
+		o.At = change(o.At)
+		in.Observe = &o
+	case in.HID != nil:
+		h := *in.HID
+		h.At = change(h.At)
+		in.HID = &h
+	case in.Push != nil:
+		p := *in.Push
+		p.At = change(p.At)
+		in.Push = &p
+	}
+	return in
+}
+
+// stamped returns an input that has a time; one that was written by hand may have none.
+func (in Input) stamped(now time.Time) Input {
+	return in.retimed(func(at time.Time) time.Time { return cmp.Or(at, now) })
+}
+
+// outcome is the Engine's answer to an input.
 type outcome struct {
 	pushed Pushed
 	err    error
 }
 
-// take applies an input, and writes it into the recordings.
+// take applies an input, and records it.
 func (s *state) take(in Input) (out outcome) {
 	s.hasInput = true
 	s.record(Record{Input: in})
@@ -64,13 +90,12 @@ func (s *state) configure(set Settings) {
 	s.touch()
 }
 
-// handleHID takes in what has happened to a HID device. A report that changes nothing costs little:
-// devices send many that no rule looks at.
+// handleHID applies what has happened to a HID device. A report that changes nothing costs little: devices send many that no rule uses.
 func (s *state) handleHID(e hid.Event) {
 	s.eventAt, s.plugged = e.At, e.Kind == hid.Attached && e.Plugged
 	changed := s.hid.Apply(e, s.now)
 	if changed || e.Kind != hid.Report {
-		s.regroup() // leases go by which devices are there
+		s.regroup() // leases depend on which devices are there
 	}
 	switch e.Kind {
 	case hid.Attached:

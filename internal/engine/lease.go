@@ -13,15 +13,15 @@ import (
 	"sidetone/internal/stable"
 )
 
-// Push is what the vendor's own software says of a product, for a while.
+// Push is what the vendor's own software says about a product, for a limited time.
 type Push struct {
 	Product string                        `json:"product"`
 	Serial  string                        `json:"serial,omitempty"`   // which unit; "" = the only one
 	Owner   string                        `json:"owner"`              // names the software
 	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner the higher one counts; 0 = the later
 	TTL     Span                          `json:"ttl,omitempty"`      // 0 = until Holder is released
-	Holder  string                        `json:"holder,omitempty"`   // who takes it back by Release, if TTL is 0
-	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; what is absent stays as it is
+	Holder  string                        `json:"holder,omitempty"`   // whose Release takes it back, if TTL is 0
+	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
 	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise: that unit's HID device has been away since
@@ -29,7 +29,7 @@ type Push struct {
 
 // Pushed is what has become of a push.
 type Pushed struct {
-	Units  int       // how many plugged-in products it speaks of; 0: it waits for one
+	Units  int       // how many plugged-in products it may mean; 0: it waits for one
 	Until  time.Time // when its lease ends; zero: when its holder is released, or nothing is left of it
 	Others []string  // serial numbers of such products that are plugged in, if it waits for another one
 }
@@ -38,16 +38,16 @@ type Pushed struct {
 type Lease struct {
 	devices.Push
 	Until time.Time // zero: until its holder is released
-	Units int       // how many plugged-in products it speaks of; 0: it waits for one; several: it has no effect
+	Units int       // how many plugged-in products it may mean; 0: it waits for one; several: it has no effect
 }
 
 // ErrOvertaken means that a push with a higher number came before this one.
 var ErrOvertaken = errors.New("overtaken: a push with a higher seq came before")
 
-// errAsleep means that the machine has slept since a push was said.
+// errAsleep means that the machine has slept since the push.
 var errAsleep = errors.New("said before the machine slept: what has happened to the device since is not known")
 
-// ErrEnded means that the Engine has stopped, and holds nothing any more.
+// ErrEnded means that the Engine has stopped, and holds no pushes any more.
 var ErrEnded = errors.New("the agent is stopping")
 
 // errTooMany means that more leases are in force than anybody needs.
@@ -56,7 +56,7 @@ var errTooMany = fmt.Errorf("more than %d leases are in force", maxLeases)
 // maxLeases bounds memory against software that names a new owner with each push.
 const maxLeases = 256
 
-// UnknownProductError means that the catalogue has no product of this name.
+// UnknownProductError means that the catalogue has no such product.
 type UnknownProductError struct {
 	Product string
 	Known   []string
@@ -66,7 +66,7 @@ func (e *UnknownProductError) Error() string {
 	return fmt.Sprintf("the catalogue has no product %q", e.Product)
 }
 
-// AmbiguousError means that a push could speak of several units.
+// AmbiguousError means that a push could be about several units.
 type AmbiguousError struct {
 	Product string
 	Units   []devices.Unit
@@ -94,7 +94,7 @@ func serials(units []devices.Unit) []string {
 	return slices.Compact(list)
 }
 
-// Push puts what p says into force. When it returns, the list that holds it has been published.
+// Push puts p into force. When it returns, the list that reflects it has been published.
 func (e *Engine) Push(p Push) (Pushed, error) {
 	out := outcome{err: ErrEnded}
 	e.do(func(s *state) {
@@ -112,23 +112,23 @@ func (s *state) release(holder string) {
 	s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
 }
 
-// lease is what one owner says of one product or unit. It belongs to one unit from when that is known, and ends with it.
+// lease is what one owner says about one product or unit. As soon as its unit is known it belongs to that one, and ends with it.
 type lease struct {
 	devices.Push
 	seq    uint64
 	until  time.Time // zero: until its holder is released
 	holder string
 
-	said       map[devices.Field]time.Time // when each flag was said last
-	heard      time.Time                   // when anything was
+	said       map[devices.Field]time.Time // when each flag was last said
+	heard      time.Time                   // when anything was last said
 	candidates int                         // how many units were there when it could first have meant one; if several, it has no effect
 	unitState
 }
 
-// unitState is how a lease's unit was when it was last looked at; zero: the lease has none.
+// unitState is the state in which a lease's unit was last seen; zero: the lease has none.
 type unitState struct {
 	lastAttached time.Time // when the last of its endpoints was attached
-	hid          bool      // a HID device was there, and always before
+	hid          bool      // a HID device was there, and always had been
 	hidLeft      bool      // a HID device has been away
 	hidAbsent    bool      // and none was there
 	silent       bool      // none of its endpoints was there
@@ -144,7 +144,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	}
 	found := s.matchingUnits(p)
 	if len(found) > 1 && found[0].HIDOnly {
-		found = nil // it waits for the first that can be heard
+		found = nil // it waits for the first that has sound
 	}
 	if len(found) > 1 && !p.takesBack() {
 		return Pushed{}, &AmbiguousError{p.Product, found}
@@ -164,7 +164,7 @@ func (s *state) push(p Push) (Pushed, error) {
 		return Pushed{}, ErrOvertaken
 	}
 	if l.candidates > 0 || l.Unit != "" && len(found) < 2 && (len(found) == 0 || found[0].Key != l.Unit) {
-		l.State, l.Since, l.said = nil, nil, nil // that was said of nobody knows whom, or of one that has left
+		l.State, l.Since, l.said = nil, nil, nil // that was about an unknown unit, or one that has left
 	}
 	l.renew(p, s.now)
 	if len(found) < 2 {
@@ -189,8 +189,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	return out, nil
 }
 
-// takesBack reports whether p takes flags back and says nothing else. What it takes back is its owner's,
-// whichever unit that spoke of.
+// takesBack reports whether p only takes flags back. It takes back what its owner has said, whichever unit that was about.
 func (p Push) takesBack() bool {
 	for _, v := range p.State {
 		if v.Known() {
@@ -200,7 +199,7 @@ func (p Push) takesBack() bool {
 	return len(p.State) > 0
 }
 
-// renew applies p. The maps are made anew: snapshots of the old ones may be in use.
+// renew applies p. It makes new maps, because snapshots may use the old ones.
 func (l *lease) renew(p Push, now time.Time) {
 	state, since, said := cloned(l.State), cloned(l.Since), cloned(l.said)
 	for f, v := range p.State {
@@ -229,8 +228,8 @@ func cloned[K comparable, V any](m map[K]V) map[K]V {
 	return out
 }
 
-// endLeases takes back those flags of leases that have ended. A lease without flags stays only for its number, and for its time:
-// what it overtook may yet come.
+// endLeases takes back the flags of leases that have ended. A lease without flags is kept only for its number, until it runs out: pushes
+// that it overtook may still come.
 func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 	for _, l := range s.leases {
 		last := l.Push
@@ -251,23 +250,13 @@ func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool { return len(l.State) == 0 && l.seq == 0 })
 }
 
-// dropLeases takes leases back: the next origin of their flags counts again.
+// dropLeases takes whole leases back: the next origin of their flags counts again.
 func (s *state) dropLeases(ended func(*lease) bool, why string) {
-	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool {
-		if !ended(l) {
-			return false
-		}
-		if len(l.State) == 0 {
-			return true
-		}
-		s.dirty = true
-		s.opts.Log.Info("pushed state taken back", "product", l.Product, "owner", l.Owner, "was", stateWords(l.State), "reason", why)
-		s.touch()
-		return true
-	})
+	s.endLeases(func(l *lease, _ devices.Field) bool { return ended(l) }, why)
+	s.leases = slices.DeleteFunc(s.leases, ended)
 }
 
-// stateWords is a state in words.
+// stateWords returns a state in words, for the log.
 func stateWords(state map[devices.Field]devices.Tri) string {
 	var parts []string
 	for _, f := range devices.Fields {
@@ -278,12 +267,12 @@ func stateWords(state map[devices.Field]devices.Tri) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
-// dropContradicted takes back what an owner said of a flag before another said the contrary of that flag of that unit: it has
-// been overtaken, and is not true again because the newer word ends.
+// dropContradicted takes back what an owner said about a flag before another owner said the contrary about the same flag of the same unit:
+// it is outdated, and does not become true again when the newer lease ends.
 func (s *state) dropContradicted() {
 	type unit struct{ product, key string } // key "": of leases that wait for theirs
 	of := func(l *lease) unit { return unit{l.Product, l.Unit} }
-	byUnit := make(map[unit][]*lease) // there may be many, each of another one
+	byUnit := make(map[unit][]*lease) // so that many leases of different units cost little
 	for _, l := range s.leases {
 		byUnit[of(l)] = append(byUnit[of(l)], l)
 	}
@@ -294,13 +283,13 @@ func (s *state) dropContradicted() {
 	}, "another owner has said the contrary since")
 }
 
-// meansTheSame reports whether both, of one product, speak of one unit or, while they wait, may come to.
+// meansTheSame reports whether two leases of one product are about the same unit or, while they wait, may get the same one.
 func (l *lease) meansTheSame(o *lease) bool {
 	waitForOne := l.Unit == "" && (l.Serial == o.Serial || l.Serial == "" || o.Serial == "")
 	return l.Unit == o.Unit && (l.Unit != "" || waitForOne) && l.candidates == 0 && o.candidates == 0
 }
 
-// pushes are those that have a unit.
+// pushes returns the pushes that have a unit.
 func (s *state) pushes() []devices.Push {
 	var out []devices.Push
 	for _, l := range s.leases {

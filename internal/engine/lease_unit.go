@@ -2,7 +2,7 @@ package engine
 
 import "sidetone/internal/devices"
 
-// matchingUnits are the units that p may speak of.
+// matchingUnits returns the units that p may mean.
 func (s *state) matchingUnits(p Push) []devices.Unit {
 	if p.Unit == "" {
 		return s.grouping().Units(p.Product, p.Serial)
@@ -13,8 +13,8 @@ func (s *state) matchingUnits(p Push) []devices.Unit {
 	return nil
 }
 
-// bind gives the lease to the one unit that it can mean. Where there is none it waits; of several, any may have been meant, also
-// when the others are gone again.
+// bind gives the lease to the one unit that it can mean. If there is none the lease waits. If there are several, any of them may have been
+// meant, even after the others have left.
 func (l *lease) bind(found []devices.Unit) {
 	l.Unit, l.unitState, l.candidates = "", unitState{}, 0
 	switch {
@@ -26,8 +26,8 @@ func (l *lease) bind(found []devices.Unit) {
 	}
 }
 
-// observe takes in how the lease's unit is now. A HID device that has been away proves nothing any more: that the sound has
-// been away as well may be told later, when the HID device is back.
+// observe notes the state of the lease's unit. A HID device that has been away no longer proves that the unit stayed: that its endpoints
+// were away, too, may be learnt only after the HID device is back.
 func (l *lease) observe(u devices.Unit) {
 	l.hidLeft = l.hidLeft || l.hid && !u.HID
 	l.hid, l.silent, l.leaving = u.HID && !l.hidLeft, u.HIDOnly, u.Leaving
@@ -37,13 +37,13 @@ func (l *lease) observe(u devices.Unit) {
 	}
 }
 
-// stillMeans reports whether u has been there without a break since the lease last saw it: a HID device, or an endpoint that was
-// there before. One that left and has come back, however soon, may have lost its power.
+// stillMeans reports whether u has been there without a break since the lease last saw it, as a HID device or an endpoint proves that has
+// stayed. A unit that left and came back, however soon, may have lost its power.
 func (l *lease) stillMeans(u devices.Unit) bool {
 	return l.hid && u.HID || l.leaving == u.Leaving && !u.HIDOnly && !u.First.After(l.lastAttached)
 }
 
-// bindLeases ends the leases of units that have left, and gives those that wait to units that have come.
+// bindLeases ends the leases of units that have left, and gives waiting ones to units that have come.
 func (s *state) bindLeases() {
 	if len(s.leases) == 0 || s.leasesBound {
 		return
@@ -59,7 +59,7 @@ func (s *state) bindLeases() {
 				s.touch()
 			}
 		case there && u.Leaving && !l.leaving && (!l.hid || !u.HID):
-			l.leaving, l.hid = true, false // what was said of it goes with it, and not a moment before
+			l.leaving, l.hid = true, false // the lease ends with the unit, and not before
 		case !there || !l.stillMeans(u) || l.hidAbsent && u.HID && s.plugged:
 			gone[l] = true
 		default:
@@ -70,5 +70,5 @@ func (s *state) bindLeases() {
 		}
 	}
 	s.endLeases(func(l *lease, _ devices.Field) bool { return gone[l] }, "what it was said of has left")
-	s.dropContradicted() // those that waited may have met
+	s.dropContradicted() // leases that waited may now contradict each other
 }

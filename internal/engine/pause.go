@@ -6,10 +6,10 @@ import (
 	"sidetone/internal/devices"
 )
 
-// Pause has clients told nothing of what is known, for a while.
+// Pause asks to stop telling clients what is known for a while.
 type Pause struct {
 	For        Span `json:"for,omitempty"`         // 0: until somebody ends it
-	UntilLogin bool `json:"until_login,omitempty"` // as which it was meant: whoever keeps it lets it end with the user's session
+	UntilLogin bool `json:"until_login,omitempty"` // for people, and for whoever keeps it: it is not to outlive the user's session
 }
 
 // Paused is a pause that is in force.
@@ -18,7 +18,7 @@ type Paused struct {
 	UntilLogin bool      `json:"until_login,omitempty"`
 }
 
-// remaining is what a pause has before it.
+// remaining returns the rest of a pause.
 func (p *Paused) remaining(now time.Time) *Pause {
 	rest := &Pause{UntilLogin: p.UntilLogin}
 	if !p.Until.IsZero() {
@@ -48,7 +48,7 @@ func (s *state) pause(p *Pause) {
 	s.touch()
 }
 
-// words are until when.
+// words says until when, for the log.
 func (p *Paused) words() string {
 	switch {
 	case !p.Until.IsZero():
@@ -66,7 +66,7 @@ func (s *state) expirePause() {
 	}
 }
 
-// subtractSleep takes off a pause what the machine has slept, which the clock of the process has not seen.
+// subtractSleep shortens a pause by the time that the machine has slept, during which the clock of the process stood still.
 func (s *state) subtractSleep(slept time.Duration) {
 	if p := s.paused; p != nil && !p.Until.IsZero() {
 		s.paused = &Paused{Until: p.Until.Add(-slept)}
@@ -74,7 +74,7 @@ func (s *state) subtractSleep(slept time.Duration) {
 	}
 }
 
-// forClients is what clients are told of what is known.
+// forClients returns what clients are told of what is known.
 func (s *state) forClients(known devices.Snapshot) devices.Snapshot {
 	if s.paused == nil {
 		return known

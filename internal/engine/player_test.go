@@ -215,7 +215,7 @@ func recorded(t *testing.T) string {
 	at := func(after time.Duration, f func(*state)) { s.step(time.Unix(1e9, 0).Add(after), f) }
 	at(0, func(s *state) { s.startRecorder(tp, "test") })
 	for _, r := range readRecords(t, plugged+muted+gone) {
-		at(time.Duration(r.T), func(s *state) { in := r.Input; stamp(&in, s.now); s.take(in) })
+		at(time.Duration(r.T), func(s *state) { s.take(r.stamped(s.now)) })
 	}
 	at(4*time.Second, nil)
 	at(5*time.Second, func(s *state) { s.endRecorder(tp) })

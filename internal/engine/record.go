@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,34 +15,34 @@ import (
 	"sidetone/internal/hid"
 )
 
-// RecordingVersion is the version of the form of recordings that this code writes and reads.
+// RecordingVersion is the version of the format of recordings that this code writes and reads.
 const RecordingVersion = 1
 
-// Record is one line of a recording: what the Engine was told, or what it published. Of all fields
-// beside T one is set. In JSON it is an object of two keys.
+// Record is one line of a recording: something that the Engine was told, or that it published. Exactly one field
+// besides T is set. In JSON it is an object of two keys.
 type Record struct {
-	T Span `json:"t"` // since the recording began; what was known before comes first and is below zero or zero
+	T Span `json:"t"` // since the recording began; not above zero for what was known before, which comes first
 
 	Header *Header `json:"recording,omitempty"` // the first line
 	Begin  *Begin  `json:"begin,omitempty"`     // the end of what was known before
 	Input
 	List   *List   `json:"list,omitempty"`   // a list that was published
-	Client *Client `json:"client,omitempty"` // what has happened with a client; for people
+	Client *Client `json:"client,omitempty"` // something that has happened with a client; for people
 	End    *End    `json:"end,omitempty"`    // the last line; a recording without it was cut off
 }
 
 // Header says what a recording is of.
 type Header struct {
 	Version  int        `json:"version"`            // RecordingVersion
-	Program  string     `json:"program,omitempty"`  // which made it
+	Program  string     `json:"program,omitempty"`  // that made it
 	Started  time.Time  `json:"started,omitzero"`   // when T was zero
 	Sources  []string   `json:"sources,omitempty"`  // nothing is published before each has answered once
-	Settings *Settings  `json:"settings,omitempty"` // absent in one that was written by hand: those of the replay
-	OS       devices.OS `json:"os,omitempty"`       // without settings: the system that the replay is to take for its own
-	Ticks    bool       `json:"ticks,omitempty"`    // every step of the Engine is in it; false: what is due happens by itself
+	Settings *Settings  `json:"settings,omitempty"` // absent in one that was written by hand: those of the replay apply
+	OS       devices.OS `json:"os,omitempty"`       // without settings: the system on which the replay is to pretend to run
+	Ticks    bool       `json:"ticks,omitempty"`    // every step of the Engine is in it; false: the replay does by itself what is due
 }
 
-// Begin is how far the Engine had come when the recording began.
+// Begin is the state that the Engine had reached when the recording began.
 type Begin struct {
 	Generation uint64         `json:"generation"` // of the last list; 0: none was published
 	Uptime     Span           `json:"uptime,omitempty"`
@@ -64,39 +65,37 @@ type Client struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// End says how a recording came to its end.
+// End says how a recording ended.
 type End struct {
-	Error string `json:"error,omitempty"` // why it ends early; empty: whoever recorded wanted no more, or the agent has ended
+	Error string `json:"error,omitempty"` // why it ends early; empty: its reader stopped it, or the agent ended
 }
 
 // Span is a time.Duration that is written as "1.5s".
 type Span time.Duration
 
-// MarshalText returns it in the form of time.Duration.String.
+// MarshalText returns it in the format of time.Duration.String.
 func (d Span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration does.
+// UnmarshalText reads the format of time.ParseDuration.
 func (d *Span) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	*d = Span(v)
 	return err
 }
 
-// kinds counts what the record is.
+// kinds counts the fields that are set besides T.
 func (r *Record) kinds() (n int) {
-	for _, is := range []bool{
-		r.Header != nil, r.Begin != nil, r.Observe != nil, r.HID != nil, r.Push != nil, r.Release != "", r.Resumed != nil,
-		r.Configure != nil, r.Pause != nil, r.Unpause, r.Tick, r.List != nil, r.Client != nil, r.End != nil,
-	} {
-		if is {
+	v := reflect.ValueOf(r).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Name != "T" && !f.Anonymous && !v.FieldByIndex(f.Index).IsZero() {
 			n++
 		}
 	}
 	return n
 }
 
-// UnmarshalJSON reads the line of a recording. What it does not know is an error: a replay without
-// it would not be one.
+// UnmarshalJSON reads the line of a recording. Anything that it does not know is an error: a replay that leaves
+// something out would be none.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	type plain Record
 	*r = Record{}
@@ -111,7 +110,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return r.check()
 }
 
-// check finds words that nothing understands, and which would go without a trace.
+// check finds values that would be ignored silently because nothing understands them.
 func (r *Record) check() error {
 	switch {
 	case r.Observe != nil:
@@ -143,7 +142,7 @@ func unknown[T ~string](what, is string, known []T) error {
 	return fmt.Errorf("unknown %s %q: want one of %v", what, is, known)
 }
 
-// decode reads JSON all of whose names are known.
+// decode reads JSON that has no unknown names.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -170,7 +169,7 @@ func (set Settings) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON makes settings of it.
+// UnmarshalJSON makes settings from that.
 func (set *Settings) UnmarshalJSON(data []byte) error {
 	var v settingsFields
 	if err := decode(data, &v); err != nil {

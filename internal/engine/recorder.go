@@ -11,8 +11,8 @@ import (
 )
 
 // Record writes a recording: what is known already, then everything that the Engine is told and
-// what it publishes, and an end when stop is called or Run ends. write is called from the Engine's goroutine
-// and must not block. The channel is closed when no more will be written.
+// what it publishes, and an end when stop is called or Run ends. write is called by the Engine's goroutine
+// and must not block. ended is closed when no more will be written.
 func (e *Engine) Record(program string, write func(Record)) (stop func(), ended <-chan struct{}) {
 	rec := &recorder{write: write, ended: make(chan struct{})}
 	running := false
@@ -26,7 +26,7 @@ func (e *Engine) Record(program string, write func(Record)) (stop func(), ended 
 	return func() { e.do(func(s *state) { s.endRecorder(rec) }) }, rec.ended
 }
 
-// recorder is a recording under way.
+// recorder is a recording in progress.
 type recorder struct {
 	started time.Time
 	write   func(Record)
@@ -34,7 +34,7 @@ type recorder struct {
 }
 
 func (s *state) startRecorder(rec *recorder, program string) {
-	// What is due at this moment is over before the recording begins.
+	// What is due now happens before the recording begins.
 	s.expire()
 	s.bindLeases()
 	s.publish()
@@ -66,43 +66,33 @@ func (s *state) endRecorders() {
 	}
 }
 
-// record writes what happens in this step.
+// record writes r, which happens in this step, to all recordings.
 func (s *state) record(r Record) {
 	for _, rec := range s.recorders {
 		rec.put(timedRecord{r, s.now})
 	}
 }
 
-// timedRecord is a record and when it was in force.
+// timedRecord is a record and its time on the Engine's clock.
 type timedRecord struct {
 	Record
 	at time.Time
 }
 
-// put writes a record in the recording's own clock, which no change of the wall clock moves.
+// put writes a record with times of the recording's own clock, which changes of the wall clock do not affect.
 func (rec *recorder) put(d timedRecord) {
 	r := d.Record
 	r.T = Span(d.at.Sub(rec.started))
-	switch {
-	case r.Observe != nil:
-		o := *r.Observe
-		o.At, o.Endpoints = rec.relative(o.At), slices.Clone(o.Endpoints)
-		for i := range o.Endpoints {
-			o.Endpoints[i].Attached = rec.relative(o.Endpoints[i].Attached)
-			o.Endpoints[i].Changed = maps.Clone(o.Endpoints[i].Changed)
-			for fact, at := range o.Endpoints[i].Changed {
-				o.Endpoints[i].Changed[fact] = rec.relative(at)
+	r.Input = r.retimed(rec.relative)
+	if r.Observe != nil {
+		r.Observe.Endpoints = slices.Clone(r.Observe.Endpoints)
+		for i := range r.Observe.Endpoints {
+			e := &r.Observe.Endpoints[i]
+			e.Attached, e.Changed = rec.relative(e.Attached), maps.Clone(e.Changed)
+			for fact, at := range e.Changed {
+				e.Changed[fact] = rec.relative(at)
 			}
 		}
-		r.Observe = &o
-	case r.HID != nil:
-		h := *r.HID
-		h.At = rec.relative(h.At)
-		r.HID = &h
-	case r.Push != nil:
-		p := *r.Push
-		p.At = rec.relative(p.At)
-		r.Push = &p
 	}
 	rec.write(r)
 }
@@ -114,7 +104,7 @@ func (rec *recorder) relative(at time.Time) time.Time {
 	return rec.started.Round(0).Add(at.Sub(rec.started))
 }
 
-// initialInputs are what the Engine would have to be told to know what it knows.
+// initialInputs returns what the Engine would have to be told to know what it knows.
 func (s *state) initialInputs() []timedRecord {
 	var list []timedRecord
 	add := func(at time.Time, in Input) { list = append(list, timedRecord{Record{Input: in}, at}) }
@@ -129,7 +119,7 @@ func (s *state) initialInputs() []timedRecord {
 	return list
 }
 
-// leaseInputs are the pushes that would bring about the present leases.
+// leaseInputs calls add with the pushes that would bring about the present leases.
 func (s *state) leaseInputs(add func(Input)) {
 	for _, l := range s.leases {
 		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
@@ -152,8 +142,8 @@ func (s *state) leaseInputs(add func(Input)) {
 	}
 }
 
-// initialInputs tells how the source came to be as it is: with everything, then without what has gone
-// since, then failing.
+// initialInputs calls add with the readings that would bring about the present state: first everything, then without what
+// has gone since, then the failure.
 func (src *source) initialInputs(now time.Time, grace time.Duration, add func(time.Time, Input)) {
 	observe := func(at time.Time, o devices.Observation) {
 		o.Source = src.name

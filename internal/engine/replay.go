@@ -11,46 +11,46 @@ import (
 	"sidetone/internal/devices"
 )
 
-// Replayed is what the replay of a recording has come to.
+// Replayed is the result of replaying a recording.
 type Replayed struct {
 	Inputs   int      // that were replayed
 	Length   Span     // of time, on the recording's clock
 	Lists    []Record // that the replay has published
-	Recorded []Record // that the recording has
+	Recorded []Record // that are in the recording
 	Exact    bool     // the recording holds every step, and was replayed with its own settings
-	Cut      string   // why the recording ends before its time; empty: it is whole, or was written by hand
+	Cut      string   // why the recording ends early; empty: it is complete, or was written by hand
 
 	lastInput Span
 }
 
-// ErrNoSettings means that a recording has no settings of its own, and that the player got none.
+// ErrNoSettings means that neither the recording nor the player has settings.
 var ErrNoSettings = errors.New("the recording has no settings of its own: say which catalogue it is for")
 
-// maxIdleSteps ends a replay in which things fall due without end.
+// maxIdleSteps ends a replay in which something falls due again and again.
 const maxIdleSteps = 100_000
 
 // Player replays a recording, record by record, under a virtual clock.
 type Player struct {
-	Published func(devices.Snapshot) // gets each list with where it comes from, and the one that is in force at the beginning; may be nil
-	Known     func(devices.Snapshot) // gets what is known likewise, of which clients are told less during a pause; may be nil
+	Published func(devices.Snapshot) // gets each list, beginning with the one in force at the start; may be nil
+	Known     func(devices.Snapshot) // gets likewise what is known, of which clients are told less during a pause; may be nil
 
 	fallback Settings
-	instead  bool // the settings of the recording do not count
+	instead  bool // fallback replaces the settings of the recording
 
 	state   *state // nil before the first record
 	started time.Time
 	last    Span
-	initial bool     // what was known when the recording began is being told
-	pushes  []Record // that were in force before; to be applied when all is known that they may belong to
-	auto    bool     // what is due happens by itself
-	byHand  bool     // nobody recorded it
+	initial bool     // the records so far are about what was known before the recording began
+	pushes  []Record // of that time; to be applied when everything is known that they may belong to
+	auto    bool     // the player does by itself what is due
+	byHand  bool     // the recording was written by hand
 	ended   bool
 	out     Replayed
 }
 
-// NewPlayer returns a player for one recording. fallback are the settings for a recording without
-// its own, and may be empty if there will be none; with instead they replace those of every
-// recording, but for the options of its resolver.
+// NewPlayer returns a player for one recording. fallback is for a recording without settings, and may be
+// empty if the recording has some; with instead it replaces those of any recording, except for the options
+// of its resolver.
 func NewPlayer(fallback Settings, instead bool) *Player {
 	return &Player{fallback: fallback, instead: instead, last: Span(-1 << 62)}
 }
@@ -63,7 +63,7 @@ func (p *Player) Play(r Record) error {
 	case r.Header != nil:
 		return errors.New("a second beginning")
 	case r.Client != nil:
-		return nil // its time is not the Engine's
+		return nil // its time is not of the Engine's clock
 	case p.ended:
 		return errors.New("a record behind the end")
 	case r.List != nil && p.byHand:
@@ -88,7 +88,7 @@ func (p *Player) Play(r Record) error {
 	return nil
 }
 
-// Result is what the replay has come to so far.
+// Result returns the result of the replay so far.
 func (p *Player) Result() (Replayed, error) {
 	switch {
 	case p.state == nil:
@@ -103,7 +103,7 @@ func (p *Player) Result() (Replayed, error) {
 	return out, nil
 }
 
-// open begins with the first record.
+// open plays the first record.
 func (p *Player) open(r Record) error {
 	h := r.Header
 	if h == nil {
@@ -128,7 +128,7 @@ func (p *Player) open(r Record) error {
 	return nil
 }
 
-// settings are those that the replay goes by.
+// settings returns the settings of the replay.
 func (p *Player) settings(h *Header) (Settings, error) {
 	own, set := h.Settings, p.fallback
 	switch {
@@ -177,8 +177,7 @@ func (p *Player) input(r Record, now time.Time) error {
 		p.pushes = append(p.pushes, r)
 		return nil
 	}
-	in := r.Input
-	stamp(&in, now)
+	in := r.stamped(now)
 	var out outcome
 	p.state.step(now, func(s *state) { out = s.take(in) })
 	if p.byHand {
@@ -187,10 +186,10 @@ func (p *Player) input(r Record, now time.Time) error {
 	return nil
 }
 
-// maxLateness is by how much a busy agent may have been late. It did at its next record what was due before that, together.
+// maxLateness is by how much a busy agent may have been late. It then did what was due together with its next input.
 const maxLateness = 250 * time.Millisecond
 
-// wait lets happen what is due before now, the time of a record.
+// wait does what is due before now, the time of a record.
 func (p *Player) wait(now time.Time) error {
 	for steps := 0; p.auto && !p.initial; steps++ {
 		due := p.state.due()
@@ -208,7 +207,7 @@ func (p *Player) wait(now time.Time) error {
 	return nil
 }
 
-// begin puts the Engine where the recorded one was.
+// begin puts the Engine into the state of the recorded one.
 func (p *Player) begin(b Begin, now time.Time) {
 	s := p.state
 	s.now, s.started, s.awake = now, now.Add(-time.Duration(b.Uptime)), now
@@ -219,7 +218,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 		left := in.TTL - Span(now.Sub(p.started.Add(time.Duration(r.T))))
 		if in.TTL == 0 || left > 0 {
 			in.TTL = max(0, left)
-			_, _ = s.push(in) // one that was without effect may be refused
+			_, _ = s.push(in) // a push that had no effect may be refused
 		}
 	}
 	s.woke = b.Woke
@@ -239,31 +238,13 @@ func (p *Player) begin(b Begin, now time.Time) {
 	}
 }
 
-// Now is the time of the replay. Like the two below it is for after the first record.
+// Now returns the time of the replay. Like the two methods below it must not be called before the first record.
 func (p *Player) Now() time.Time { return p.state.now }
 
-// View is what the Engine of the replay shows of its state.
+// View returns what the Engine of the replay shows of its state.
 func (p *Player) View() View { return p.state.view() }
 
-// Inputs are what its present list was resolved from, and by what.
+// Inputs returns what its present list was resolved from, and by what.
 func (p *Player) Inputs() (devices.Inputs, *catalogue.Resolver) {
 	return p.state.inputs(), p.state.opts.Resolver
-}
-
-// stamp gives an input that was written by hand its time.
-func stamp(in *Input, now time.Time) {
-	switch {
-	case in.Observe != nil && in.Observe.At.IsZero():
-		o := *in.Observe
-		o.At = now
-		in.Observe = &o
-	case in.HID != nil && in.HID.At.IsZero():
-		h := *in.HID
-		h.At = now
-		in.HID = &h
-	case in.Push != nil && in.Push.At.IsZero():
-		q := *in.Push
-		q.At = now
-		in.Push = &q
-	}
 }

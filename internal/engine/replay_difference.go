@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Difference is a list that is not the same in a recording and in its replay.
+// Difference is a list that differs between a recording and its replay.
 type Difference struct {
 	Recorded *Record `json:"recorded,omitempty"` // absent: the recording has no such list
 	Replayed *Record `json:"replayed,omitempty"` // absent: the replay has none
 
-	Fields []FieldDifference `json:"fields,omitempty"` // what differs, where both are there
+	Fields []FieldDifference `json:"fields,omitempty"` // what differs, if both have one
 }
 
 func (d Difference) String() string {
@@ -39,21 +39,18 @@ func text(r Record) string {
 	return string(b)
 }
 
-// Pair is the same list in a recording and in its replay, by its index in Recorded and in Lists; -1:
-// it is not there.
+// Pair is a list of a recording and the one of its replay that corresponds, by their indices in Recorded and Lists; -1: there is none.
 type Pair struct{ Recorded, List int }
 
-// Pairs puts the lists of the recording beside those of the replay, in order: equal ones as many
-// as can be, and those between them one by one.
+// Pairs pairs the lists of the recording with those of the replay, in order: as many equal ones as possible, and the rest one by one.
 func (r Replayed) Pairs() []Pair { return align(r.keys(r.Recorded), r.keys(r.Lists)) }
 
-// Same reports whether a pair's lists are the same: byte for byte where the replay is exact;
-// otherwise only what was sent counts, not when.
+// Same reports whether the lists of a pair are the same: byte for byte if the replay is exact, otherwise regardless of their times.
 func (r Replayed) Same(p Pair) bool {
 	return p.Recorded >= 0 && p.List >= 0 && r.key(r.Recorded[p.Recorded]) == r.key(r.Lists[p.List])
 }
 
-// Differences are the lists of the recording that did not come again, and those that came instead.
+// Differences returns the lists of the recording that did not come again, and those that came instead.
 func (r Replayed) Differences() []Difference {
 	var out []Difference
 	for _, p := range r.Pairs() {
@@ -64,7 +61,7 @@ func (r Replayed) Differences() []Difference {
 		if p.List >= 0 {
 			d.Replayed = &r.Lists[p.List]
 		}
-		// What the last input brings may be missing from a recording that was cut off.
+		// A recording that was cut off may lack what the last input led to.
 		cut := r.Cut != "" && d.Recorded == nil && d.Replayed.T >= r.lastInput
 		if r.Same(p) || cut {
 			continue
@@ -85,7 +82,7 @@ func (r Replayed) keys(list []Record) []string {
 	return out
 }
 
-// key is what counts of a list.
+// key returns what is compared of a list.
 func (r Replayed) key(rec Record) string {
 	if !r.Exact {
 		rec.T, rec.List = 0, &List{Devices: rec.List.Devices}
@@ -93,72 +90,66 @@ func (r Replayed) key(rec Record) string {
 	return text(rec)
 }
 
-// maxTable bounds the memory of align, in pairs; where it is exceeded elements are paired one by one.
-const maxTable = 4 << 20
-
-// align pairs the elements of a and b in their order, as many equal ones as can be.
-func align(a, b []string) []Pair {
-	begin, endA, endB := 0, len(a), len(b)
-	for begin < min(endA, endB) && a[begin] == b[begin] {
-		begin++
-	}
-	for endA > begin && endB > begin && a[endA-1] == b[endB-1] {
-		endA, endB = endA-1, endB-1
-	}
-	var pairs []Pair
-	for i := range begin {
-		pairs = append(pairs, Pair{i, i})
-	}
-	i, j := begin, begin
-	for _, p := range append(common(a[begin:endA], b[begin:endB]), Pair{endA - begin, endB - begin}) {
-		for i < begin+p.Recorded || j < begin+p.List {
+// align pairs the elements of a and b in their order: as many equal ones as possible, and the rest one by one.
+func align(a, b []string) (pairs []Pair) {
+	i, j := 0, 0
+	for _, p := range append(common(a, b), Pair{len(a), len(b)}) {
+		for i < p.Recorded || j < p.List {
 			next := Pair{-1, -1}
-			if i < begin+p.Recorded {
+			if i < p.Recorded {
 				next.Recorded, i = i, i+1
 			}
-			if j < begin+p.List {
+			if j < p.List {
 				next.List, j = j, j+1
 			}
 			pairs = append(pairs, next)
 		}
-		if i < endA && j < endB {
-			pairs = append(pairs, Pair{i, j})
+		if i < len(a) && j < len(b) {
+			pairs = append(pairs, p)
 			i, j = i+1, j+1
 		}
-	}
-	for ; i < len(a); i, j = i+1, j+1 {
-		pairs = append(pairs, Pair{i, j})
 	}
 	return pairs
 }
 
-// common is a longest common subsequence of a and b.
-func common(a, b []string) []Pair {
-	if len(a)*len(b) > maxTable {
-		return nil
+// maxTable bounds the memory of common, in pairs. Where it is exceeded only the common beginning and end are found.
+const maxTable = 4 << 20
+
+// common returns a longest common subsequence of a and b.
+func common(a, b []string) (pairs []Pair) {
+	begin, end := 0, 0
+	for ; begin < min(len(a), len(b)) && a[begin] == b[begin]; begin++ {
+		pairs = append(pairs, Pair{begin, begin})
 	}
-	longest := make([][]int32, len(a)+1) // of a[i:] and b[j:]
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
 	}
-	for i := range slices.Backward(a) {
-		for j := range slices.Backward(b) {
-			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
+	if a, b := a[begin:len(a)-end], b[begin:len(b)-end]; len(a)*len(b) <= maxTable {
+		longest := make([][]int32, len(a)+1) // of a[i:] and b[j:]
+		for i := range longest {
+			longest[i] = make([]int32, len(b)+1)
+		}
+		for i := range slices.Backward(a) {
+			for j := range slices.Backward(b) {
+				if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+					longest[i][j] = longest[i+1][j+1] + 1
+				}
+			}
+		}
+		for i, j := 0, 0; i < len(a) && j < len(b); {
+			switch {
+			case a[i] == b[j]:
+				pairs = append(pairs, Pair{begin + i, begin + j})
+				i, j = i+1, j+1
+			case longest[i+1][j] >= longest[i][j+1]:
+				i++
+			default:
+				j++
 			}
 		}
 	}
-	var pairs []Pair
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			pairs = append(pairs, Pair{i, j})
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			i++
-		default:
-			j++
-		}
+	for ; end > 0; end-- {
+		pairs = append(pairs, Pair{len(a) - end, len(b) - end})
 	}
 	return pairs
 }

@@ -12,12 +12,12 @@ import (
 	"sidetone/internal/devices"
 )
 
-// FieldDifference is one thing in which a list and its replay differ.
+// FieldDifference is one difference between a list and its replay.
 type FieldDifference struct {
-	Device   string `json:"device,omitempty"` // by type and id; "": it is not of a device
+	Device   string `json:"device,omitempty"` // type and id; "": it is not about a device
 	Field    string `json:"field,omitempty"`  // "": the whole device
 	Recorded any    `json:"recorded,omitempty"`
-	Replayed any    `json:"replayed,omitempty"` // absent, as above: it is not said
+	Replayed any    `json:"replayed,omitempty"` // absent, as above: there is no value
 }
 
 func (d FieldDifference) String() string {
@@ -42,7 +42,7 @@ func said(value any) string {
 	return string(text)
 }
 
-// fieldsThatDiffer names what differs between two lists, for an exact replay with their times and numbers.
+// fieldsThatDiffer returns what differs between two lists; for an exact replay, times and generations too.
 func fieldsThatDiffer(recorded, replayed Record, exact bool) (out []FieldDifference) {
 	if a, b := recorded.List.Generation, replayed.List.Generation; exact && a != b {
 		out = append(out, FieldDifference{Field: "generation", Recorded: a, Replayed: b})
@@ -72,7 +72,7 @@ func fieldsThatDiffer(recorded, replayed Record, exact bool) (out []FieldDiffere
 	return out
 }
 
-// byName returns what is said of each device, and their names in order.
+// byName returns the names of devices in order, and the fields of each.
 func byName(list []devices.Device) (names []string, said map[string]map[string]any) {
 	said = make(map[string]map[string]any)
 	for _, d := range list {

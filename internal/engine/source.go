@@ -20,10 +20,10 @@ type source struct {
 	notes     []health.Condition
 }
 
-// leavingEndpoint is when an endpoint went, and until when it is reported all the same.
+// leavingEndpoint is when an endpoint disappeared, and until when it is reported nevertheless.
 type leavingEndpoint struct{ goneAt, shownUntil time.Time }
 
-// replace takes over a full reading. Endpoints that it no longer lists stay for the grace
+// replace applies a full reading. Endpoints that it no longer lists stay for the grace
 // period, with their last state.
 func (src *source) replace(o devices.Observation, now time.Time, grace time.Duration) {
 	old := src.endpoints
@@ -60,7 +60,7 @@ func (src *source) fail(o devices.Observation, now time.Time) {
 	}
 }
 
-// due is when expire next has something to do, or zero.
+// due returns when forget or expire next have something to do, or zero.
 func (src *source) due(staleAfter time.Duration) time.Time {
 	var next time.Time
 	for _, d := range src.leaving {
@@ -76,7 +76,7 @@ func (src *source) due(staleAfter time.Duration) time.Time {
 	return next
 }
 
-// forget drops the endpoints whose grace is over; it returns when the last of them had gone, and
+// forget drops the endpoints whose grace period is over; it returns when the last of them disappeared, and
 // whether there were any.
 func (src *source) forget(now time.Time) (at time.Time, any bool) {
 	for k, d := range src.leaving {
@@ -94,7 +94,7 @@ func (src *source) forget(now time.Time) (at time.Time, any bool) {
 }
 
 // expire drops everything once the source has failed for too long; it returns how many
-// endpoints that were.
+// endpoints there were.
 func (src *source) expire(now time.Time, staleAfter time.Duration) int {
 	if src.failedAt.IsZero() || src.failedAt.Add(staleAfter).After(now) {
 		return 0

@@ -25,7 +25,7 @@ type SourceStatus struct {
 	Condition Condition          `json:"condition"`
 	Error     string             `json:"error,omitempty"`
 	Reason    *health.Condition  `json:"reason,omitempty"` // behind Error, if there is one
-	Notes     []health.Condition `json:"notes,omitempty"`  // standing remarks of a source that works, with limits
+	Notes     []health.Condition `json:"notes,omitempty"`  // limits of a source that works
 	Endpoints int                `json:"endpoints"`
 }
 
@@ -35,7 +35,7 @@ type View struct {
 	Sources  []SourceStatus   `json:"sources"`
 	Leases   []Lease          `json:"leases"`
 	HID      []hid.Status     `json:"hid"`
-	Paused   *Paused          `json:"paused,omitempty"` // nil: clients are told of it
+	Paused   *Paused          `json:"paused,omitempty"` // nil: reporting is not paused
 }
 
 func (s *state) view() View {
@@ -60,7 +60,7 @@ func (src *source) status() SourceStatus {
 	return st
 }
 
-// Fail says why a source cannot be read; nil is nothing.
+// Fail sets why a source cannot be read; nil changes nothing.
 func (st *SourceStatus) Fail(err error) {
 	if err == nil {
 		return

@@ -1,6 +1,6 @@
 package health
 
-// All that can be said. English has the text of each, docs/troubleshooting.md lists them.
+// All codes. docs/troubleshooting.md lists them with their English texts.
 const (
 	// The agent itself, as a command sees it.
 	AgentRuns        Code = "agent.runs"
@@ -23,8 +23,8 @@ const (
 	SettingsMistake       Code = "settings.mistake"
 	CatalogueMistake      Code = "settings.catalogue_mistake"
 	ReloadRefused         Code = "settings.reload_refused"    // the agent goes on with the old ones
-	SettingsIgnored       Code = "settings.ignored"           // the administrator's: anybody may have written them
-	VariablesUnknown      Code = "settings.unknown_variables" // of the environment: they may be another program's
+	SettingsIgnored       Code = "settings.ignored"           // the administrator's, because anybody may have written them
+	VariablesUnknown      Code = "settings.unknown_variables" // of the environment; they may be another program's
 	CatalogueMissing      Code = "settings.no_catalogue"
 	CatalogueOther        Code = "settings.other_catalogue"         // the agent uses another than is set here
 	CatalogueOtherMistake Code = "settings.other_catalogue_mistake" // in the one that is set here
@@ -64,8 +64,8 @@ const (
 	FileUnwatched    Code = "sources.file_unwatched"
 	PlugsUnheard     Code = "sources.plugs_unheard"
 	AccessUnwatched  Code = "sources.access_unwatched"
-	DevicesUnwatched Code = "sources.devices_unwatched" // any more
-	WatchLimit       Code = "sources.watch_limit"       // Linux: why, if all that a user may watch is watched
+	DevicesUnwatched Code = "sources.devices_unwatched" // no longer watched
+	WatchLimit       Code = "sources.watch_limit"       // Linux: the reason, if the user's limit of watches is reached
 
 	// HID devices.
 	HIDWorks      Code = "sources.hid_works"
@@ -83,7 +83,7 @@ const (
 	DevicesNoneSeen    Code = "devices.none_seen"    // some sources fail
 	DeviceWithheld     Code = "devices.withheld"     // the catalogue knows it and does not report it
 	DeviceJackEmpty    Code = "devices.jack_empty"   // the same, since nothing is plugged into its jack
-	DeviceNotKnown     Code = "devices.not_known"    // it is the vendor's, and no product of the catalogue
+	DeviceNotKnown     Code = "devices.not_known"    // it is the vendor's, but not a product of the catalogue
 	DevicesOfOneID     Code = "devices.of_one_id"    // the client cannot tell them apart
 	DeviceNameLong     Code = "devices.name_long"    // the client may cut it
 	DeviceNamedDefault Code = "devices.name_default" // the client may take it for its entry "Default"
@@ -95,7 +95,7 @@ const (
 	WithheldNoRule    Code = "devices.why_no_rule"
 	WithheldJackEmpty Code = "devices.why_jack_empty"
 	WithheldNoID      Code = "devices.why_no_id"
-	WithheldOfSeveral Code = "devices.why_of_several" // virtual, and of which product is not known
+	WithheldOfSeveral Code = "devices.why_of_several" // virtual, and it is not known of which product
 	WithheldVirtual   Code = "devices.why_virtual"
 
 	// Flags of a microphone.
@@ -127,7 +127,7 @@ const (
 	WhyHIDNotRead        Code = "flags.why_hid_not_read"
 	WhyHIDMissing        Code = "flags.why_hid_missing"
 
-	// What stands in the way of what a source reads off a HID device.
+	// What keeps a source from reading its value from a HID device.
 	HIDControlIllegal Code = "flags.hid_control_illegal"
 	HIDAnchorMissing  Code = "flags.hid_anchor_missing"
 	HIDMuteLamp       Code = "flags.hid_mute_lamp"
@@ -154,10 +154,10 @@ const (
 	ClientWaiting     Code = "clients.waiting"
 	ClientsSearched   Code = "clients.searched"  // the search has just begun
 	ClientsMissing    Code = "clients.missing"   // no client was found, for another reason than those below
-	ClientRemark      Code = "clients.remark"    // something stands where a client might be
+	ClientRemark      Code = "clients.remark"    // something else is where a client might be
 	ClientsUnwatched  Code = "clients.unwatched" // nothing tells of new ones
 
-	// Clients: why one is as it is.
+	// Clients: the reasons.
 	ClientNotReady    Code = "clients.not_ready"
 	ClientBusy        Code = "clients.busy"
 	ClientIDRefused   Code = "clients.id_refused"
@@ -177,19 +177,19 @@ const (
 	ClientHeldBack    Code = "clients.held_back"
 	OwnerUnknown      Code = "clients.owner_unknown"
 	OtherOwner        Code = "clients.other_owner"
-	ClientElevated    Code = "clients.elevated" // it may be another user's as well: the system does not tell
+	ClientElevated    Code = "clients.elevated" // it may be another user's: the system does not tell
 	OtherSession      Code = "clients.other_session"
 
-	// Clients: none is there, and what stands where one might be.
+	// Clients: none is there, and what is where one might be.
 	ClientsNone       Code = "clients.none"
-	NobodyThere       Code = "clients.nobody_there" // at one place
+	NobodyThere       Code = "clients.nobody_there" // at one address
 	SocketUnreachable Code = "clients.socket_unreachable"
 	PortHeld          Code = "clients.port_held"
 	FolderUnreadable  Code = "clients.folder_unreadable"
 	SocketLinkBroken  Code = "clients.socket_link_broken"
 	SocketIsNone      Code = "clients.socket_is_none"
 
-	// What only the user can look at, in the client.
+	// What only the user can check, in the client.
 	UserInput        Code = "user.input"
 	UserDefaultInput Code = "user.default_input"
 	UserInCall       Code = "user.in_call"

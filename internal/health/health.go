@@ -1,6 +1,6 @@
-// Package health holds what a user may have to know as data: a code, how much it matters, what it is about and its
-// arguments. Who finds something out raises a Condition and writes no sentence. The sentence, and what to do about it, are made
-// where a person reads them, by code and language. So status, doctor, the log and a tray say the same of the same thing.
+// Package health represents what a user may have to know as data: a code, how much it matters, what it is about, and arguments. Code that
+// finds something out raises a Condition and writes no sentence. The sentence, and what to do about it, are made where a person reads
+// them, by code and language. So status, doctor, the log and the tray all say the same about the same thing.
 package health
 
 import (
@@ -24,22 +24,22 @@ const (
 // Code names a condition for programs: its area, a dot, and what it is. A code never changes its meaning.
 type Code string
 
-// Area is the part of the product that the code is about, such as "clients".
+// Area returns the part of the product that the code is about, such as "clients".
 func (c Code) Area() string {
 	area, _, _ := strings.Cut(string(c), ".")
 	return area
 }
 
-// Args fill the places of a text (texts.Args): data, which the text's language puts into words.
+// Args are the arguments of a text (texts.Args): data, which each language puts into words.
 type Args map[string]string
 
-// Condition is one thing that is as it is, and that a user may want to know.
+// Condition is a fact that a user may want to know.
 type Condition struct {
 	Code     Code        `json:"code"`
 	Severity Severity    `json:"severity"`
 	Subject  string      `json:"subject,omitempty"` // what it is about: a source, a device, a client
 	Args     Args        `json:"args,omitempty"`
-	Because  []Condition `json:"because,omitempty"` // what it follows from; their Severity counts for nothing
+	Because  []Condition `json:"because,omitempty"` // what it follows from; their Severity does not matter
 }
 
 // Equal reports whether both say the same.
@@ -48,7 +48,7 @@ func (c Condition) Equal(other Condition) bool {
 		maps.Equal(c.Args, other.Args) && slices.EqualFunc(c.Because, other.Because, Condition.Equal)
 }
 
-// Map is the condition with change made to all in it that others have chosen, such as names.
+// Map returns the condition with change applied to everything in it that comes from outside, such as names.
 func (c Condition) Map(change func(string) string) Condition {
 	args := make(Args, len(c.Args))
 	for name, value := range c.Args {
@@ -78,10 +78,10 @@ func Explained(words ...string) (list []Condition) {
 // Error is an ordinary error that is a condition as well.
 type Error struct {
 	Condition
-	Cause error // nil: there is none
+	Cause error // may be nil
 }
 
-// Wrap makes an error of a cause, which is the argument "reason" of the code's text; nil is none.
+// Wrap makes an error of a cause, which becomes the argument "reason" of the code's text; nil: there is no cause.
 func Wrap(cause error, code Code, severity Severity, args Args) *Error {
 	all := make(Args)
 	if cause != nil {
@@ -91,7 +91,7 @@ func Wrap(cause error, code Code, severity Severity, args Args) *Error {
 	return &Error{Condition{Code: code, Severity: severity, Args: all}, cause}
 }
 
-// Follow is Wrap for what follows from the condition that its cause carries, if it carries one: that says what to do.
+// Follow is Wrap with a cause that may be a condition itself: then that is what the error follows from, and says what to do.
 func Follow(cause error, code Code, severity Severity, args Args) *Error {
 	e := Wrap(cause, code, severity, args)
 	if why, is := Of(cause); is {
@@ -100,13 +100,13 @@ func Follow(cause error, code Code, severity Severity, args Args) *Error {
 	return e
 }
 
-// Error is the condition in English.
+// Error returns the condition in English.
 func (e *Error) Error() string { return English.Phrase(e.Condition) }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Of is the condition that err carries, if it carries one.
+// Of returns the condition in err, if there is one.
 func Of(err error) (Condition, bool) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Condition, true

@@ -1,5 +1,5 @@
-// Package idlegc keeps the Go runtime from collecting garbage in a process that does nothing. The runtime does so every two minutes once
-// there has been any, and that wakes several threads, several times each.
+// Package idlegc keeps the Go runtime from collecting garbage in a process that is idle. The runtime collects every two minutes, which wakes
+// several threads, several times each.
 package idlegc
 
 import (
@@ -11,50 +11,50 @@ import (
 )
 
 const (
-	after = 10 * time.Second // work is looked for so often while there is some
-	soon  = time.Second      // work begins with a step that must not wait for this package
-	// room is what may be allocated by work that nobody tells of, before garbage is collected all the same.
-	room = 2 << 20
+	interval = 10 * time.Second // between two checks for work while there is some
+	delay    = time.Second      // from the start of work to the first check: its first step must not wait for this package
+	// allowance is what unannounced work may allocate before garbage is collected nevertheless, in bytes.
+	allowance = 2 << 20
 )
 
-// Collector has garbage collected while there is work. One is enough for a process, whose settings it changes.
+// Collector lets garbage be collected only while there is work. It changes settings of the process, which must not have two.
 type Collector struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	waiting bool // the timer is set
 	worked  bool // since it was set
 	off     bool // garbage is left alone
-	percent int  // the setting that is in force otherwise
+	percent int  // the value of debug.SetGCPercent to restore
 }
 
-// NewCollector returns one that takes the start for work.
+// NewCollector returns a Collector that counts the start of the process as work.
 func NewCollector() *Collector {
 	c := &Collector{waiting: true}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.timer = time.AfterFunc(after, c.look)
+	c.timer = time.AfterFunc(interval, c.check)
 	return c
 }
 
-// Working tells that the process has something to do. It costs next to nothing.
+// Working says that the process has something to do. It costs next to nothing.
 func (c *Collector) Working() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.worked = true
 	if !c.waiting {
 		c.waiting = true
-		c.timer.Reset(soon)
+		c.timer.Reset(delay)
 	}
 }
 
-// look looks whether there was work since the last time.
-func (c *Collector) look() {
+// check checks whether there was work since the last time.
+func (c *Collector) check() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting = c.worked; c.waiting {
 		c.worked = false
 		c.turnOn()
-		c.timer.Reset(after)
+		c.timer.Reset(interval)
 		return
 	}
 	c.turnOff()
@@ -66,7 +66,7 @@ func (c *Collector) turnOff() {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + room)
+	debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + allowance)
 	c.off, c.percent = true, debug.SetGCPercent(-1)
 }
 

@@ -29,20 +29,20 @@ func TestGarbageIsCollectedWhileThereIsWork(t *testing.T) {
 		c := NewCollector()
 		defer restore(c)
 		require.Equal(t, usual, percent())
-		time.Sleep(after + time.Millisecond)
+		time.Sleep(interval + time.Millisecond)
 		require.Equal(t, -1, percent())
 		time.Sleep(time.Hour)
 		require.Equal(t, -1, percent())
 
 		c.Working()
 		require.Equal(t, -1, percent(), "the first step does not wait")
-		time.Sleep(soon + time.Millisecond)
+		time.Sleep(delay + time.Millisecond)
 		for range 10 {
 			require.Equal(t, usual, percent())
 			c.Working()
-			time.Sleep(after)
+			time.Sleep(interval)
 		}
-		time.Sleep(after)
+		time.Sleep(interval)
 		require.Equal(t, -1, percent())
 	})
 	require.Equal(t, usual, percent())
@@ -56,7 +56,7 @@ func TestWorkThatNobodyTellsOf(t *testing.T) {
 	defer restore(c)
 	runtime.GC()
 	c.timer.Stop()
-	c.look()
+	c.check()
 	require.Equal(t, -1, percent())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -65,5 +65,5 @@ func TestWorkThatNobodyTellsOf(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	require.Greater(t, after.NumGC, before.NumGC)
-	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+2*room)
+	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+2*allowance)
 }

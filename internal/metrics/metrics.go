@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Type says what may become of a value: a Counter only rises, a Gauge does as it likes.
+// Type is the type of a metric: a Counter only rises, a Gauge may also fall.
 type Type string
 
 // The types.
@@ -26,10 +26,10 @@ const (
 
 // Family is a metric: all samples of one name.
 type Family struct {
-	Name    string // such as sidetone_deliveries_total; a unit, where it has one, is a base unit: _seconds, _bytes
+	Name    string // such as sidetone_deliveries_total; units are base units: _seconds, _bytes
 	Help    string // what it means, in a sentence
 	Type    Type
-	Label   string // by which its samples differ, such as transport; "": it has one sample
+	Label   string // that distinguishes its samples, such as transport; "": it has one sample
 	Samples []Sample
 }
 
@@ -40,10 +40,10 @@ type Sample struct {
 	Distribution *Distribution // of a histogram, instead of Value
 }
 
-// Distribution is how many observations a Histogram had of each size.
+// Distribution says how many observations of each size a Histogram had.
 type Distribution struct {
-	Bounds []float64 // upper bounds, rising; values above the last count too
-	Counts []uint64  // observations up to each bound and above the one before; the last are those above all
+	Bounds []float64 // upper bounds, in rising order
+	Counts []uint64  // observations up to each bound and above the previous one; at last, those above all bounds
 	Sum    float64   // of all observations
 }
 

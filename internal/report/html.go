@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// The page is written by a few functions and not by html/template, which costs the program 2.5 MB. What others have chosen
-// comes into two contexts only, text and quoted attributes, and element and text are the only ways into them.
+// The page is written by a few functions and not by html/template, which would cost the program 2.5 MB. Texts from outside get into two
+// contexts only, text and quoted attributes, and only through functions that escape them.
 
 //go:embed style.css
 var style string
 
-// Mark is in each page, near its beginning: a file that has it may be overwritten by the next one.
+// Mark is near the beginning of each page: a file that has it may be overwritten by the next one.
 const Mark = `<meta name="generator" content="sidetone report">`
 
-// policy forbids the page all but its own style.
+// policy forbids the page everything but its own style.
 const policy = "default-src 'none'; style-src 'unsafe-inline'"
 
 // writer writes elements.
 type writer struct{ bytes.Buffer }
 
-// attrs are names and values in turn. An empty value is left out with its name.
+// attrs are alternating names and values. An attribute with an empty value is left out.
 type attrs []string
 
-// start writes the beginning of an element. Names are constants.
+// start writes the start tag of an element. Names are constants.
 func (w *writer) start(name string, a attrs) {
 	w.WriteByte('<')
 	w.WriteString(name)
@@ -42,26 +42,26 @@ func (w *writer) end(name string) { w.WriteString("</" + name + ">") }
 
 func (w *writer) text(s string) { w.WriteString(escape(s)) }
 
-// element writes an element with what inside writes.
+// element writes an element, whose content inside writes.
 func (w *writer) element(name string, a attrs, inside func()) {
 	w.start(name, a)
 	inside()
 	w.end(name)
 }
 
-// leaf writes an element with a text.
+// leaf writes an element that contains only text.
 func (w *writer) leaf(name string, a attrs, text string) {
 	w.element(name, a, func() { w.text(text) })
 }
 
-// escaped is what means something in a text or a quoted attribute. The package html would do the same, with 45 kB of entities.
+// escaped replaces what has a meaning in text or a quoted attribute. The package html would do the same, with 45 kB of entities.
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\x00", "\uFFFD")
 
 func escape(s string) string { return escaped.Replace(strings.ToValidUTF8(s, "\uFFFD")) }
 
 func class(name string) attrs { return attrs{"class", name} }
 
-// HTML is the page as a file.
+// HTML returns the page as a file.
 func (p Page) HTML() []byte {
 	w := new(writer)
 	w.WriteString("<!doctype html>\n")
@@ -102,7 +102,7 @@ func (p Page) head(w *writer) {
 	})
 }
 
-// section writes a heading and a list, or that there is nothing.
+// section writes a heading, and a list or that it is empty.
 func section[T any](w *writer, id string, s Section[T], item func(T)) {
 	w.element("section", attrs{"aria-labelledby", id, "class", id}, func() {
 		w.leaf("h2", attrs{"id", id}, s.Heading)
@@ -161,8 +161,8 @@ func (p Page) flags(w *writer, flags []Flag) {
 	})
 }
 
-// table writes a table whose cells have their heading with them, for where there is no room for columns. Roles are said aloud,
-// since a browser may forget those of a table that is drawn as something else.
+// table writes a table whose cells carry their headings, for screens without room for columns. Roles are explicit, since browsers may
+// drop those of a table that is not displayed as one.
 func table(w *writer, name string, heads []string, rows func(row func(cells ...func()))) {
 	w.element("table", attrs{"role", "table", "class", name}, func() {
 		w.element("thead", attrs{"role", "rowgroup"}, func() {
@@ -194,12 +194,12 @@ func (w *writer) value(v Value) {
 	})
 }
 
-// swatch is how a value looks in the chart, beside its text.
+// swatch draws a value as it looks in the chart.
 func (w *writer) swatch(l Look) {
 	w.element("svg", attrs{"class", "swatch", "width", "22", "height", "14", "aria-hidden", "true"}, func() { w.bar(l, "0", "22", "") })
 }
 
-// bar is a part of a lane.
+// bar draws a part of a lane.
 func (w *writer) bar(l Look, x, width, title string) {
 	top, height := "1", "12"
 	if l == LookOff {
@@ -282,12 +282,10 @@ func (t Timeline) write(w *writer, label Labels) {
 	})
 }
 
-// chart draws the lanes. What it says the table says as well.
+// chart draws the lanes. The table contains the same information.
 func (t Timeline) chart(w *writer) {
 	w.WriteString(patterns)
-	w.element("p", class("range"), func() {
-		w.text(t.Range)
-	})
+	w.leaf("p", class("range"), t.Range)
 	w.element("p", class("legend"), func() {
 		for _, v := range t.Legend {
 			w.value(v)
@@ -340,12 +338,12 @@ func (l Lane) class() string {
 
 func percent(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
 
-// patterns are what segments are filled with that are neither there nor not there.
+// patterns fill segments that are neither on nor off.
 var patterns = `<svg width="0" height="0" aria-hidden="true" class="defs"><defs>` +
 	pattern("hatched", "back", "stripe", 6, 45) + pattern("striped", "back", "dense", 4, 0) + pattern("crossed", "crossing", "gap", 8, -45) +
 	`</defs></svg>`
 
-// pattern is lines of one class on a ground of another.
+// pattern returns lines of one class on a ground of another.
 func pattern(id, ground, line string, distance, turned int) string {
 	size := `width="` + strconv.Itoa(distance) + `" height="12"`
 	return `<pattern id="` + id + `" ` + size + ` patternUnits="userSpaceOnUse" patternTransform="rotate(` + strconv.Itoa(turned) + `)">` +

@@ -1,10 +1,12 @@
-// Package report makes a page of what an agent is and of what has happened, for a user and for who supports one: a file that
-// needs no server, no script and nothing from elsewhere. Build says what is on it, Page.HTML writes it.
+// Package report makes a page about the state and the recent history of an agent, for users and those who support them: one file without
+// scripts, which loads nothing. Build decides what is on it, Page.HTML writes it.
 package report
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sidetone/internal/control"
@@ -19,12 +21,11 @@ type Input struct {
 	Status    control.Status
 	Timeline  timeline.Timeline
 	Recording string    // the file that it was read from; "": a running agent
-	Now       time.Time // up to when all this is, in the time zone of the reader
-	Made      time.Time // the page; zero: Now
+	Now       time.Time // the time of the state, in the time zone of the reader
+	Made      time.Time // the time of the page; zero: Now
 }
 
-// Page is what is on a page, in words. Texts that others have chosen, such as names of devices, hold nothing that acts on what
-// is around them.
+// Page is the text of a page. Texts from outside, such as names of devices, are free of characters that affect what is around them.
 type Page struct {
 	Lang       string
 	RightLeft  bool // the language is written from right to left
@@ -34,27 +35,27 @@ type Page struct {
 	Devices    Section[Product]
 	Clients    Section[Client]
 	Timeline   Timeline
-	Private    string // what to know before the page is given away
+	Private    string // a warning for those who want to pass the page on
 	Label      Labels
 }
 
 // Section is a part of the page.
 type Section[T any] struct {
 	Heading string
-	None    string // is said where there is nothing
+	None    string // shown if List is empty
 	List    []T
 }
 
-// Labels head columns and facts.
+// Labels are the headings of columns and facts.
 type Labels struct{ Flag, Value, Origin, Since, Transport, Process, Delivered, Error, Remedy, Time, Subject, Change string }
 
-// Time is a moment, for people and for programs.
+// Time is a moment, as text and for programs.
 type Time struct {
 	Text string
 	At   time.Time
 }
 
-// Condition is one thing to look at.
+// Condition is something that is not in order.
 type Condition struct{ Severity, Word, Message, Remedy string }
 
 // Product is a unit that is plugged in.
@@ -77,7 +78,7 @@ type Flag struct {
 	Since  Time // empty: not known
 }
 
-// Value is what something is, and how it looks.
+// Value is a value and how it is drawn.
 type Value struct {
 	Look Look
 	Text string
@@ -95,14 +96,17 @@ type Client struct {
 	Error, Remedy        string
 }
 
-// builder makes a Page. All texts go through it.
+// builder makes a Page.
 type builder struct {
 	Input
 	say    texts.Printer
 	health health.Texts
 }
 
-// Build says what is on the page of an agent, in the printer's language.
+// rightToLeft lists languages that are written from right to left. A vendor may add one.
+var rightToLeft = []string{"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"}
+
+// Build makes the page in the printer's language.
 func Build(in Input, say texts.Printer) Page {
 	say = say.Isolated()
 	b := &builder{in, say, health.Texts{Printer: say}}
@@ -110,8 +114,9 @@ func Build(in Input, say texts.Printer) Page {
 	if made.IsZero() {
 		made = in.Now
 	}
+	base, _, _ := strings.Cut(say.Lang(), "-")
 	p := Page{
-		Lang: say.Lang(), RightLeft: rightLeft(say.Lang()),
+		Lang: say.Lang(), RightLeft: slices.Contains(rightToLeft, base),
 		Title:   b.text("report.title", texts.Args{"vendor": clean(st.Vendor)}),
 		Private: b.text("report.private", nil), Label: b.labels(),
 		Facts: []string{b.text("report.generated", texts.Args{"time": made.Format(day + " " + clock + " -07:00")})},
@@ -126,17 +131,21 @@ func Build(in Input, say texts.Printer) Page {
 	}
 	p.Conditions = Section[Condition]{b.text("report.conditions", nil), b.text("report.conditions.none", nil), b.conditions()}
 	p.Devices = Section[Product]{b.text("report.devices", nil), b.text("report.devices.none", nil), b.products()}
-	p.Clients = Section[Client]{b.text("report.clients", nil), b.noClients(), b.clients()}
+	noClients := "report.clients.none"
+	if in.Recording != "" {
+		noClients = "report.clients.unknown"
+	}
+	p.Clients = Section[Client]{b.text("report.clients", nil), b.text(noClients, nil), b.clients()}
 	p.Timeline = b.timeline()
 	return p
 }
 
 func (b *builder) text(key string, args texts.Args) string { return b.say.Text(key, args) }
 
-// maxText bounds what others have chosen, in characters. No name of a device is as long; in a recording anything may stand.
+// maxText bounds texts from outside, in characters. No device has such a long name, but a recording may hold anything.
 const maxText = 500
 
-// clean is a text that others have chosen, as it may stand on the page.
+// clean makes a text from outside fit for the page.
 func clean(s string) string {
 	n := 0
 	for at := range s {
@@ -147,7 +156,7 @@ func clean(s string) string {
 	return texts.Clean(s)
 }
 
-// word is one of a group of words, or what is no such word.
+// word returns the word for a value of a group, or the value itself if there is none.
 func (b *builder) word(group, value string) string {
 	if key := group + "." + value; b.say.Template(key) != nil {
 		return b.text(key, nil)
@@ -163,7 +172,7 @@ func (b *builder) labels() Labels {
 	}
 }
 
-// severities are those worth a word, the worst first.
+// severities are those that are shown, the worst first.
 var severities = []health.Severity{health.Problem, health.Warning, health.Info}
 
 func (b *builder) conditions() (list []Condition) {
@@ -195,7 +204,7 @@ func (b *builder) products() (list []Product) {
 	return list
 }
 
-// numbered tells several things of one name apart.
+// numbered appends a number, from 2 on, to tell several things of one name apart.
 func numbered(name string, n int) string {
 	if n > 1 {
 		name += " (" + strconv.Itoa(n) + ")"
@@ -218,7 +227,7 @@ func (b *builder) flags(d control.Device) (list []Flag) {
 	return list
 }
 
-// flagValue is the value of a flag in words.
+// flagValue returns the value of a flag in words.
 func (b *builder) flagValue(f devices.Field, value string) Value {
 	word, look := "unknown", LookUnknown
 	switch {
@@ -246,22 +255,14 @@ func (b *builder) origin(o devices.Origin) Origin {
 	return out
 }
 
-// noClients is what is said where there is no session.
-func (b *builder) noClients() string {
-	if b.Recording != "" {
-		return b.text("report.clients.unknown", nil)
-	}
-	return b.text("report.clients.none", nil)
-}
-
 func (b *builder) clients() (list []Client) {
 	for _, s := range b.Status.Clients.Sessions {
-		place := clean(s.Socket)
-		if place == "" && s.Port != 0 {
-			place = "127.0.0.1:" + strconv.Itoa(s.Port)
+		address := clean(s.Socket)
+		if address == "" && s.Port != 0 {
+			address = "127.0.0.1:" + strconv.Itoa(s.Port)
 		}
 		c := Client{
-			Name: cmp.Or(clean(s.Name), place), Place: place, State: Value{lookOfClient(s.State), b.word("client", s.State)},
+			Name: cmp.Or(clean(s.Name), address), Place: address, State: Value{lookOfClient(s.State), b.word("client", s.State)},
 			Delivered: b.text("report.delivered.never", nil),
 		}
 		if s.Transport != "" {
@@ -288,13 +289,13 @@ func (b *builder) clients() (list []Client) {
 	return list
 }
 
-// day and clock are how times are written in all languages.
+// day and clock are the formats of dates and times in all languages.
 const (
 	day   = "2006-01-02"
 	clock = "15:04:05"
 )
 
-// time is a moment; of another day with its date.
+// time returns a moment as text, with its date if that is not today.
 func (b *builder) time(at time.Time) Time {
 	at = at.In(b.Now.Location())
 	if at.Format(day) != b.Now.Format(day) {
@@ -303,7 +304,7 @@ func (b *builder) time(at time.Time) Time {
 	return Time{at.Format(clock), at}
 }
 
-// since is a moment and how long ago it was.
+// since returns a moment and how long ago it was.
 func (b *builder) since(at time.Time) Time {
 	t := b.time(at)
 	t.Text = b.text("report.at", texts.Args{"time": t.Text, "age": max(0, b.Now.Sub(at)).String()})

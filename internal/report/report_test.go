@@ -178,7 +178,7 @@ func TestSeveralChanges(t *testing.T) {
 	change := timeline.Change{To: timeline.Started, Count: 2, At: madeAt, Until: madeAt}
 	for lang, end := range map[string]string{"en": ". Started", "ja": "。 開始", "zh-Hans": "。 已启动"} {
 		b := &builder{Input: Input{Now: madeAt}, say: texts.For(lang)}
-		require.Regexp(t, `:\d\d\.000`+regexp.QuoteMeta(end)+`$`, b.step(timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindAgent}}, change))
+		require.Regexp(t, `:\d\d\.000`+regexp.QuoteMeta(end)+`$`, b.changeText(timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindAgent}}, change))
 	}
 }
 

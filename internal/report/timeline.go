@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Look is how a value is drawn. Each differs from the others by pattern or height and not only by colour.
+// Look is how a value is drawn. Looks differ in pattern or height, and not only in colour.
 type Look string
 
 // The looks.
@@ -24,16 +25,16 @@ const (
 	LookSeveral Look = "several" // many changes in a short time
 	LookThere   Look = "there"   // a product
 	LookWell    Look = "well"    // a client that has the list
-	LookTrouble Look = "trouble" // a client that has not, or a condition
+	LookTrouble Look = "trouble" // a client that does not have it, or a condition
 	LookMark    Look = "mark"    // a moment
 	lookNone    Look = ""        // nothing is drawn
 )
 
-// Timeline is what has happened: a chart of lanes, and the same as a table.
+// Timeline is the history: a chart of lanes, and the same as a table.
 type Timeline struct {
 	Heading, None string
 	Range         string // of the chart
-	Omitted       string // said where something is missing
+	Omitted       string // shown if something is missing
 	Ticks         []Tick
 	Groups        []Group
 	Legend        []Value
@@ -50,15 +51,15 @@ type Tick struct {
 
 // Group is the lanes of a product, of the agent, of all clients or of all conditions.
 type Group struct {
-	Name  string // "": the lane says it
+	Name  string // "": the lane has a label that says it
 	Lanes []Lane
 }
 
 // Lane is one line of the chart.
 type Lane struct {
 	Label    string
-	Sub      bool // it belongs to the one above: what a client has accepted of it
-	Sentence bool // the label is one
+	Sub      bool // it belongs to the one above, and shows what a client has accepted of it
+	Sentence bool // the label is a sentence
 	Segments []Segment
 }
 
@@ -74,19 +75,19 @@ type Row struct {
 	Time            Time
 	Subject, Change string
 	Look            Look
-	Origin          Origin // empty: of no flag
+	Origin          Origin // empty if it is not about a flag
 }
 
 const (
-	// maxSpan is how much of the past the chart shows at most, and minSpan at least.
+	// maxSpan and minSpan bound how much of the past the chart shows.
 	maxSpan, minSpan = 24 * time.Hour, time.Minute
-	// minWidth is the smallest width of a segment, in percent. A shorter one is widened to it, or joined with its neighbours.
+	// minWidth is the smallest width of a segment, in percent. A narrower one is widened, or joined with its neighbours.
 	minWidth = 0.4
 	// maxRows bounds the table.
 	maxRows = 500
 )
 
-// chart puts lanes on an axis.
+// chart places lanes on an axis from one time to another.
 type chart struct {
 	*builder
 	from, to time.Time
@@ -128,42 +129,42 @@ func (b *builder) legend() []Value {
 	}
 }
 
-// steps are the distances of ticks.
+// steps are the possible distances of ticks.
 var steps = []time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour,
 }
 
-// ticks are at round times, at most eight of them.
+// ticks returns at most eight ticks, at round times.
 func (c chart) ticks() (list []Tick) {
-	step := steps[len(steps)-1]
+	changeText := steps[len(steps)-1]
 	for _, s := range slices.Backward(steps) {
 		if c.to.Sub(c.from)/s <= 8 {
-			step = s
+			changeText = s
 		}
 	}
 	form := "15:04"
-	if step < time.Minute {
+	if changeText < time.Minute {
 		form = clock
 	}
 	local := c.from.In(c.Now.Location())
 	_, zone := local.Zone()
-	first := local.Add(time.Duration(zone) * time.Second).Truncate(step).Add(-time.Duration(zone) * time.Second)
-	for at := first; !at.After(c.to); at = at.Add(step) {
-		if x := c.place(at); !at.Before(c.from) && x >= 3 && x <= 97 {
+	first := local.Add(time.Duration(zone) * time.Second).Truncate(changeText).Add(-time.Duration(zone) * time.Second)
+	for at := first; !at.After(c.to); at = at.Add(changeText) {
+		if x := c.position(at); !at.Before(c.from) && x >= 3 && x <= 97 {
 			list = append(list, Tick{x, at.Format(form)})
 		}
 	}
 	return list
 }
 
-// place is where a moment is on the axis.
-func (c chart) place(at time.Time) float64 {
+// position returns where a moment is on the axis, in percent.
+func (c chart) position(at time.Time) float64 {
 	share := float64(at.Sub(c.from)) / float64(c.to.Sub(c.from)) * 100
 	return min(100, max(0, share))
 }
 
-// groups are the lanes in the order in which they are drawn: what clients accepted is below what was reported.
+// groups returns the lanes in the order in which they are drawn: what clients have accepted comes below what was reported.
 func (c chart) groups() (list []Group) {
 	add := func(group string, lane Lane, l timeline.Lane) {
 		if lane.Segments = c.segments(l); len(lane.Segments) == 0 {
@@ -207,7 +208,8 @@ func sameFlag(a, b timeline.Subject) bool {
 	return a.Product == b.Product && a.Number == b.Number && a.Device == b.Device && a.Flag == b.Flag
 }
 
-// briefCondition is how long a condition may last that is left out, such as that a source has not answered yet.
+// briefCondition is the least time that a condition has to last to be shown. Many last only a moment, such as that a source has not yet
+// answered.
 const briefCondition = 2 * time.Second
 
 // worthShowing reports whether a lane has anything to show.
@@ -227,30 +229,30 @@ func worthShowing(l timeline.Lane) bool {
 	}
 }
 
-// everKnown reports whether a flag had a value at any time.
+// everKnown reports whether a flag was known at any time.
 func everKnown(l timeline.Lane) bool {
 	known := func(v string) bool { return v == timeline.True || v == timeline.False }
 	return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
 }
 
-// interval is a time in which a lane had one value, or several.
+// interval is a time during which a lane had one value, or several.
 type interval struct {
 	from, to time.Time
 	Value
 	changes int // within it
 }
 
-// segments are what is drawn of a lane.
+// segments returns what is drawn of a lane.
 func (c chart) segments(l timeline.Lane) (list []Segment) {
 	if l.Kind == timeline.KindAgent {
 		return c.marks(l)
 	}
 	for _, p := range c.intervals(l) {
-		x, text := c.place(p.from), p.Text
+		x, text := c.position(p.from), p.Text
 		if p.Look == LookSeveral {
 			text = c.text("report.timeline.several", texts.Args{"n": strconv.Itoa(p.changes)})
 		}
-		s := Segment{From: x, Width: max(minWidth, c.place(p.to)-x), Look: p.Look}
+		s := Segment{From: x, Width: max(minWidth, c.position(p.to)-x), Look: p.Look}
 		s.From = min(s.From, 100-s.Width)
 		s.Text = c.text("report.timeline.span", texts.Args{"value": text, "from": c.time(p.from).Text, "to": c.time(p.to).Text})
 		list = append(list, s)
@@ -258,7 +260,7 @@ func (c chart) segments(l timeline.Lane) (list []Segment) {
 	return list
 }
 
-// intervals are those of a lane that the chart shows. Neighbours that are too short to be seen alone are joined.
+// intervals returns those intervals of a lane that the chart shows. Neighbours that are too short to be seen are joined.
 func (c chart) intervals(l timeline.Lane) (list []interval) {
 	short := time.Duration(float64(c.to.Sub(c.from)) * minWidth / 100)
 	add := func(p interval) {
@@ -292,58 +294,38 @@ func (c chart) marks(l timeline.Lane) (list []Segment) {
 	for _, change := range l.Changes {
 		if !change.At.Before(c.from) {
 			text := strings.Join([]string{c.value(l, change.To).Text, clean(change.Detail), c.time(change.At).Text}, " ")
-			list = append(list, Segment{min(c.place(change.At), 100-minWidth), minWidth, LookMark, text})
+			list = append(list, Segment{min(c.position(change.At), 100-minWidth), minWidth, LookMark, text})
 		}
 	}
 	return list
 }
 
-// value is a value of a lane in words.
+// absences are the words for a lane that has no value.
+var absences = map[timeline.Kind]string{
+	timeline.KindProduct: timeline.Absent, timeline.KindFlag: timeline.Absent, timeline.KindListed: "unlisted",
+	timeline.KindAcknowledged: "unlisted", timeline.KindClient: timeline.Gone, timeline.KindCondition: timeline.Ended,
+}
+
+// value returns a value of a lane in words.
 func (b *builder) value(l timeline.Lane, value string) Value {
-	switch l.Kind {
-	case timeline.KindFlag, timeline.KindAcknowledged:
-		return b.flagOrAbsent(l, value)
-	case timeline.KindClient:
-		if value == timeline.Gone || value == "" {
-			return Value{lookNone, b.word("event", timeline.Gone)}
-		}
-		return Value{lookOfClient(value), b.word("client", value)}
-	case timeline.KindCondition:
-		if value == timeline.Ended || value == "" {
-			return Value{lookNone, b.word("event", timeline.Ended)}
-		}
-		return Value{LookTrouble, b.word("severity", value)}
-	case timeline.KindAgent:
-		return Value{LookMark, b.word("event", value)}
-	case timeline.KindListed:
-		return b.listed(value)
-	}
-	if value == timeline.Present {
-		return Value{LookThere, b.word("event", value)}
-	}
-	return Value{lookNone, b.word("event", timeline.Absent)}
-}
-
-func (b *builder) flagOrAbsent(l timeline.Lane, value string) Value {
+	there := value != "" && value != absences[l.Kind] && value != timeline.Absent
 	switch {
-	case value != timeline.Absent && value != "":
+	case l.Kind == timeline.KindAgent:
+		return Value{LookMark, b.word("event", value)}
+	case there && (l.Kind == timeline.KindFlag || l.Kind == timeline.KindAcknowledged):
 		return b.flagValue(l.Flag, value)
-	case l.Kind == timeline.KindAcknowledged:
-		return Value{lookNone, b.word("event", "unlisted")}
-	default:
-		return Value{lookNone, b.word("event", timeline.Absent)}
-	}
-}
-
-// listed is whether a client has a product in its list.
-func (b *builder) listed(value string) Value {
-	switch value {
-	case timeline.Present:
-		return Value{LookThere, b.word("event", "listed")}
-	case timeline.Unknown:
+	case there && l.Kind == timeline.KindClient:
+		return Value{lookOfClient(value), b.word("client", value)}
+	case there && l.Kind == timeline.KindCondition:
+		return Value{LookTrouble, b.word("severity", value)}
+	case l.Kind == timeline.KindListed && value == timeline.Unknown:
 		return Value{LookUnknown, b.word("value", value)}
+	case l.Kind == timeline.KindListed && value == timeline.Present:
+		return Value{LookThere, b.word("event", "listed")}
+	case value == timeline.Present:
+		return Value{LookThere, b.word("event", value)}
 	default:
-		return Value{lookNone, b.word("event", "unlisted")}
+		return Value{lookNone, b.word("event", cmp.Or(absences[l.Kind], timeline.Absent))}
 	}
 }
 
@@ -358,28 +340,28 @@ func lookOfClient(state string) Look {
 	}
 }
 
-// rows are the newest changes, and how many older ones there are. Of what happened at one moment the order is that of the lanes.
+// rows returns the newest changes, and how many older ones there are. Changes at the same time are in the order of their lanes.
 func (b *builder) rows() (list []Row, older int) {
-	type place struct {
+	type entry struct {
 		lane   *timeline.Lane
 		change *timeline.Change
 	}
-	var all []place
+	var all []entry
 	for i := range b.Timeline.Lanes {
 		l := &b.Timeline.Lanes[i]
 		if !worthShowing(*l) {
 			continue
 		}
 		for n := range l.Changes {
-			all = append(all, place{l, &l.Changes[n]})
+			all = append(all, entry{l, &l.Changes[n]})
 		}
 	}
 	slices.Reverse(all)
-	stable.Sort(all, func(x, y place) int { return y.change.At.Compare(x.change.At) })
+	stable.Sort(all, func(x, y entry) int { return y.change.At.Compare(x.change.At) })
 	older = max(0, len(all)-maxRows)
 	for _, p := range all[:len(all)-older] {
 		l, c := *p.lane, *p.change
-		row := Row{Time: b.preciseTime(c.At), Subject: b.subject(l), Change: b.step(l, c), Look: b.value(l, c.To).Look}
+		row := Row{Time: b.preciseTime(c.At), Subject: b.subject(l), Change: b.changeText(l, c), Look: b.value(l, c.To).Look}
 		if c.Origin != nil {
 			row.Origin = b.origin(*c.Origin)
 		}
@@ -388,15 +370,15 @@ func (b *builder) rows() (list []Row, older int) {
 	return list, older
 }
 
-// preciseTime is a time to the millisecond: a client answers to a mute within some of them.
+// preciseTime returns a time to the millisecond: a client acknowledges a mute within a few of them.
 func (b *builder) preciseTime(at time.Time) Time {
 	t := b.time(at)
 	t.Text += t.At.Format(".000")
 	return t
 }
 
-// step is a change in words.
-func (b *builder) step(l timeline.Lane, c timeline.Change) string {
+// changeText returns a change in words.
+func (b *builder) changeText(l timeline.Lane, c timeline.Change) string {
 	text := b.value(l, c.To).Text
 	switch {
 	case l.Kind == timeline.KindAgent, l.Kind == timeline.KindClient && c.Detail != "":
@@ -417,7 +399,7 @@ func (b *builder) step(l timeline.Lane, c timeline.Change) string {
 	return text
 }
 
-// subject is what a lane is about, in words.
+// subject returns what a lane is about, in words.
 func (b *builder) subject(l timeline.Lane) string {
 	args := texts.Args{"product": numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
 	switch l.Kind {
@@ -430,18 +412,11 @@ func (b *builder) subject(l timeline.Lane) string {
 	case timeline.KindClient:
 		return args["client"]
 	case timeline.KindCondition:
-		return b.health.Message(conditionOf(l).Map(clean))
+		condition := cmp.Or(l.Condition, &health.Condition{}) // another version of the agent may have made none
+		return b.health.Message(condition.Map(clean))
 	case timeline.KindAgent:
 		return b.text("report.agent", nil)
 	default:
 		return args["product"]
 	}
-}
-
-// conditionOf is what a lane is about that may lack it, if another version of the agent has made it.
-func conditionOf(l timeline.Lane) health.Condition {
-	if l.Condition == nil {
-		return health.Condition{}
-	}
-	return *l.Condition
 }

@@ -9,47 +9,47 @@ import (
 	"sidetone/internal/health"
 )
 
-// Limit bounds a Ring, in bytes as it counts them. With what the runtime adds it is less than 1 MiB.
+// Limit bounds a Ring, in bytes as it counts them. Including the runtime's overhead it takes less than 1 MiB.
 const Limit = 768 << 10
 
 const (
-	// burst changes of a lane are kept one by one. After that one each refill is, and those between are merged into the
-	// one before: an hour of toggling is some dozens of changes, and pushes no day away.
+	// burst changes of a lane are kept one by one. After that only one per refill is, and the others are merged into the
+	// one before: an hour of toggling becomes some dozens of changes, and does not displace a whole day.
 	burst  = 16
 	refill = time.Minute
-	// stepMin is the smallest step of the wall clock that counts: it is always being corrected a little.
+	// stepMin is the smallest step of the wall clock that is noted: the system keeps correcting it a little.
 	stepMin = 2 * time.Second
 )
 
-// Clock is what a Ring goes by.
+// Clock is the clock of a Ring.
 type Clock struct {
 	Now     func() time.Time
-	Elapsed func() time.Duration // never set and, if the system can, counting on while the machine sleeps
+	Elapsed func() time.Duration // is never set and, if the system can, includes the time that the machine sleeps
 }
 
-// Ring is a bounded memory of changes. It is told what is the case, and notes what differs from before; where nothing
-// does, it costs a look. It is safe for concurrent use.
+// Ring is a bounded memory of changes. It is told the present state again and again, and notes what differs from before. It is safe for
+// concurrent use.
 type Ring struct {
 	clock Clock
 	limit int
 
 	version string // of the agent
 
-	reading  sync.Mutex // is taken before mu, so that no more than one reader at a time makes a writer wait
+	reading  sync.Mutex // is taken before mu, so that a writer never waits for more than one reader
 	mu       sync.Mutex
 	store    store
 	clients  slots
 	units    slots
-	pass     uint64        // number of the present update; what it names is marked with it
+	pass     uint64        // number of the present update, with which everything is marked that it mentions
 	from     time.Duration // since when nothing was dropped
 	omitted  bool
 	begun    time.Time     // with the monotonic clock, which does not count sleep
-	began    time.Duration // the same, elapsed
-	slept    time.Duration // by Elapsed against the monotonic clock, when last looked at
-	wallZero time.Time     // what the wall clock shows at Elapsed 0, when last looked at
+	began    time.Duration // the same time, by Elapsed
+	slept    time.Duration // total sleep when last checked: the difference of Elapsed and the monotonic clock
+	wallZero time.Time     // the wall clock's time at Elapsed 0, when last checked
 }
 
-// NewRing makes a ring that notes the start of an agent of that version; "" is not the start of one.
+// NewRing makes a ring that notes the start of an agent of that version; with "" it notes no start.
 func NewRing(clock Clock, version string) *Ring { return newRing(clock, version, Limit) }
 
 func newRing(clock Clock, version string, limit int) *Ring {
@@ -67,7 +67,7 @@ func (r *Ring) markStart() {
 	}
 }
 
-// tell runs f with the moment at which something happened, as Elapsed counts; zero is now.
+// tell calls f with the time at which something happened, by Elapsed; zero is now.
 func (r *Ring) tell(at time.Time, f func(at time.Duration)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (r *Ring) tell(at time.Time, f func(at time.Duration)) {
 	r.bound()
 }
 
-// signed is a step with its direction.
+// signed formats a step with its sign.
 func signed(step time.Duration) string {
 	text := step.Round(time.Second).String()
 	if step > 0 {
@@ -95,7 +95,7 @@ func signed(step time.Duration) string {
 	return text
 }
 
-// mark notes something that happened to the agent. It is never the same as before.
+// mark notes something that happened to the agent, even if it is the same as before.
 func (r *Ring) mark(at time.Duration, v value) {
 	if l := r.lane(key{kind: KindAgent}, func() Subject { return Subject{} }); l != nil {
 		r.store.note(l, at, v)
@@ -119,11 +119,11 @@ func (r *Ring) Resumed() {
 func (r *Ring) Snapshot(s devices.Snapshot) {
 	r.tell(s.At, func(at time.Duration) {
 		for _, d := range s.Devices {
-			r.units.name(d.Unit, d.Product, r.pass)
+			r.units.markPresent(d.Unit, d.Product, r.pass)
 		}
-		r.units.leave(r.pass)
+		r.units.markGone(r.pass)
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product)
+			n := r.units.numberOf(d.Unit, d.Product)
 			r.product(at, key{kind: KindProduct, product: d.Product, number: n}, d)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
@@ -131,16 +131,16 @@ func (r *Ring) Snapshot(s devices.Snapshot) {
 				}
 			}
 		}
-		r.rest(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
+		r.setOthers(at, Absent, func(k key) bool { return k.kind == KindProduct || k.kind == KindFlag })
 	})
 }
 
 // Acknowledged notes the list that a client has accepted.
 func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 	r.tell(time.Time{}, func(at time.Duration) {
-		number := r.clients.place(c.ID, c.Name)
+		number := r.clients.numberOf(c.ID, c.Name)
 		for _, d := range s.Devices {
-			n := r.units.place(d.Unit, d.Product)
+			n := r.units.numberOf(d.Unit, d.Product)
 			k := key{kind: KindListed, client: c.Name, clientNumber: number, product: d.Product, number: n}
 			r.product(at, k, d)
 			k.kind, k.device = KindAcknowledged, d.ID
@@ -151,41 +151,41 @@ func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 				}
 			}
 		}
-		r.rest(at, Absent, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+		r.setOthers(at, Absent, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 	})
 }
 
-// Clients notes how clients are. What read says must not be older than what Acknowledged was told of: it is called
-// while no other change is noted.
+// Clients notes the states of all clients. It calls read while no other change can be noted, so that the states are not older than what
+// Acknowledged was told.
 func (r *Ring) Clients(read func() []Client) {
 	r.tell(time.Time{}, func(at time.Duration) {
 		list := read()
 		for _, c := range list {
-			r.clients.name(c.ID, c.Name, r.pass)
+			r.clients.markPresent(c.ID, c.Name, r.pass)
 		}
-		r.clients.leave(r.pass)
+		r.clients.markGone(r.pass)
 		for _, c := range list {
-			number := r.clients.place(c.ID, c.Name)
+			number := r.clients.numberOf(c.ID, c.Name)
 			k := key{kind: KindClient, client: c.Name, clientNumber: number}
-			if r.named(k) {
+			if r.mentioned(k) {
 				continue
 			}
 			r.set(k, at, value{state: c.State, detail: c.Via}, func() Subject { return Subject{Client: numbered(c.Name, number)} })
 			if !c.Holds {
-				r.rest(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
+				r.setOthers(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 			}
 		}
-		r.rest(at, Gone, func(k key) bool { return k.kind == KindClient })
-		r.rest(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
+		r.setOthers(at, Gone, func(k key) bool { return k.kind == KindClient })
+		r.setOthers(at, Unknown, func(k key) bool { return k.ofList() && !r.clients.live(k.client, k.clientNumber) })
 	})
 }
 
-// Conditions notes all that is to be looked at.
+// Conditions notes everything that is not in order.
 func (r *Ring) Conditions(list []health.Condition) {
 	r.tell(time.Time{}, func(at time.Duration) {
 		for _, c := range list {
 			k := key{kind: KindCondition, code: c.Code, subject: c.Subject}
-			if r.named(k) {
+			if r.mentioned(k) {
 				continue
 			}
 			l := r.set(k, at, value{state: string(c.Severity)}, func() Subject { return Subject{} })
@@ -193,7 +193,7 @@ func (r *Ring) Conditions(list []health.Condition) {
 				r.store.describe(l, c)
 			}
 		}
-		r.rest(at, Ended, func(k key) bool { return k.kind == KindCondition })
+		r.setOthers(at, Ended, func(k key) bool { return k.kind == KindCondition })
 	})
 }
 
@@ -217,7 +217,7 @@ func subjectOf(k key, d devices.Report) Subject {
 	return s
 }
 
-// numbered is the name of a client, of which there may be several.
+// numbered appends a number, from 2 on, to the name of a client, to tell several of one name apart.
 func numbered(name string, n int) string {
 	if n < 2 {
 		return name
@@ -225,7 +225,7 @@ func numbered(name string, n int) string {
 	return name + " (" + strconv.Itoa(n) + ")"
 }
 
-// set notes the value of a lane, if it differs. It returns nil if there is no room for the lane.
+// set notes the value of a lane, if it has changed. It returns nil if there is no room for the lane.
 func (r *Ring) set(k key, at time.Duration, v value, subject func() Subject) *lane {
 	l := r.lane(k, subject)
 	if l == nil {
@@ -238,13 +238,13 @@ func (r *Ring) set(k key, at time.Duration, v value, subject func() Subject) *la
 	return l
 }
 
-// named reports whether a lane was named in this pass: of two that say something of one thing the first counts.
-func (r *Ring) named(k key) bool {
+// mentioned reports whether a lane was mentioned in this pass: if something is mentioned twice the first one counts.
+func (r *Ring) mentioned(k key) bool {
 	l := r.store.lanes[k]
 	return l != nil && l.pass == r.pass
 }
 
-// lane finds the lane of a key, or makes it.
+// lane returns the lane of a key, and makes it if necessary; nil: there is no room.
 func (r *Ring) lane(k key, subject func() Subject) *lane {
 	if l := r.store.lanes[k]; l != nil {
 		return l
@@ -260,8 +260,8 @@ func (r *Ring) lane(k key, subject func() Subject) *lane {
 	return r.store.add(k, s)
 }
 
-// rest gives a value to the lanes that this update has not named.
-func (r *Ring) rest(at time.Duration, state string, which func(key) bool) {
+// setOthers sets the value of lanes that this update has not mentioned.
+func (r *Ring) setOthers(at time.Duration, state string, which func(key) bool) {
 	for k, l := range r.store.lanes {
 		if l.pass != r.pass && which(k) && r.store.values[l.now].state != state {
 			r.store.note(l, at, value{state: state})
@@ -269,13 +269,13 @@ func (r *Ring) rest(at time.Duration, state string, which func(key) bool) {
 	}
 }
 
-// bound drops the oldest changes where all take too much room.
+// bound drops the oldest changes if everything takes too much room.
 func (r *Ring) bound() {
 	for r.store.size() > r.limit && r.drop() {
 	}
 }
 
-// drop forgets the oldest changes, and reports whether there were any. Pointers to lanes are invalid after it.
+// drop removes the oldest changes, and reports whether there were any. It invalidates pointers to lanes.
 func (r *Ring) drop() bool {
 	from, ok := r.store.drop()
 	r.from = max(r.from, from)
@@ -288,7 +288,7 @@ func (r *Ring) drop() bool {
 	return ok
 }
 
-// Timeline is what the ring holds.
+// Timeline returns what the ring holds.
 func (r *Ring) Timeline() Timeline {
 	r.reading.Lock()
 	defer r.reading.Unlock()

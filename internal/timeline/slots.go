@@ -1,10 +1,12 @@
 package timeline
 
-// slots number things of one name that are there at the same time. Who comes when another of its name has gone
-// takes its place, and with that its lane: a client that restarts goes on in the same.
+import "slices"
+
+// slots number things of the same name that exist at the same time. One that comes after another of its name has gone takes over its
+// number, and with that its lane: a client that restarts stays in the same lane.
 type slots struct {
 	list  []slot
-	index map[named]int // by who has it
+	index map[named]int // of the slot of each
 }
 
 func newSlots() slots { return slots{index: make(map[named]int)} }
@@ -15,25 +17,25 @@ type slot struct {
 	named
 	number int // from 1 on, for each name
 	alive  bool
-	pass   uint64 // when it was named last
+	pass   uint64 // in which it was last mentioned
 }
 
-// name says that a thing is there, if it has a place.
-func (s *slots) name(id, name string, pass uint64) {
+// markPresent notes that a thing is there, if it has a slot.
+func (s *slots) markPresent(id, name string, pass uint64) {
 	if i, ok := s.index[named{id, name}]; ok {
 		s.list[i].pass = pass
 	}
 }
 
-// leave frees the places of those that were not named in this pass.
-func (s *slots) leave(pass uint64) {
+// markGone frees the slots of those that were not mentioned in this pass.
+func (s *slots) markGone(pass uint64) {
 	for i := range s.list {
 		s.list[i].alive = s.list[i].pass == pass
 	}
 }
 
-// place finds the number of a thing, or gives it one.
-func (s *slots) place(id, name string) int {
+// numberOf returns the number of a thing, and gives it one if necessary.
+func (s *slots) numberOf(id, name string) int {
 	who := named{id, name}
 	i, ok := s.index[who]
 	if !ok {
@@ -45,7 +47,7 @@ func (s *slots) place(id, name string) int {
 	return s.list[i].number
 }
 
-// free finds a place of that name that nobody has, or makes one.
+// free returns a free slot of that name, and makes one if necessary.
 func (s *slots) free(name string) int {
 	highest := 0
 	for i, other := range s.list {
@@ -61,7 +63,7 @@ func (s *slots) free(name string) int {
 	return len(s.list) - 1
 }
 
-// forget drops those that have gone and whose name is none of these.
+// forget drops those that have gone and whose names are not listed.
 func (s *slots) forget(names map[string]bool) {
 	kept := newSlots()
 	for _, one := range s.list {
@@ -74,10 +76,5 @@ func (s *slots) forget(names map[string]bool) {
 }
 
 func (s *slots) live(name string, number int) bool {
-	for _, one := range s.list {
-		if one.name == name && one.number == number {
-			return one.alive
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.list, func(one slot) bool { return one.name == name && one.number == number && one.alive })
 }

@@ -13,20 +13,19 @@ import (
 	"sidetone/internal/stable"
 )
 
-// store holds lanes and their changes. A change is a few numbers: what is the same in many, a value or a text, is kept
-// once.
+// store holds lanes and their changes. A change is a few numbers: values and texts, which many have in common, are kept once.
 type store struct {
 	lanes  map[key]*lane
 	ids    []*lane           // by record.lane
-	values []value           // by record.from and to; the first is that of a lane that has none yet
-	known  map[value]uint32  // places in values
+	values []value           // by record.from and to; the first one is for a lane without a value
+	known  map[value]uint32  // indices in values
 	texts  map[string]string // each text once
 	extra  int               // bytes of texts and conditions
 	chunks [][]record
 	first  uint64 // index of the first record of chunks, counted from the beginning of the ring
 }
 
-// key tells lanes apart.
+// key identifies a lane.
 type key struct {
 	kind         Kind
 	client       string
@@ -49,10 +48,10 @@ type lane struct {
 
 	id      uint32
 	now     uint32        // its value
-	records int           // of it
-	last    uint64        // index of the last of them
-	credit  time.Duration // when its burst is whole again: each change moves it by refill into the future, as a token bucket does
-	pass    uint64        // in which it was named last
+	records int           // how many it has
+	last    uint64        // index of its last record
+	credit  time.Duration // when its burst is full again: as in a token bucket, each change moves it into the future by refill
+	pass    uint64        // in which it was last mentioned
 }
 
 type value struct {
@@ -61,7 +60,7 @@ type value struct {
 	detail string
 }
 
-// record is one change, or several. It holds no pointer: the garbage collector does not look at it.
+// record is one change, or several. It has no pointers, so that the garbage collector does not scan it.
 type record struct {
 	at, until time.Duration
 	lane      uint32
@@ -72,7 +71,7 @@ type record struct {
 // chunk is how many records are allocated, and dropped, at once.
 const chunk = 256
 
-// What each costs, in bytes: the struct, its place in the map, and what the runtime rounds up.
+// The cost of each, in bytes: the struct, its entry in a map, and rounding by the runtime.
 const (
 	recordCost = int(unsafe.Sizeof(record{}))
 	laneCost   = int(unsafe.Sizeof(lane{})+unsafe.Sizeof(key{})) + 64
@@ -84,12 +83,12 @@ func newStore() store {
 	return store{lanes: make(map[key]*lane), values: make([]value, 1), known: make(map[value]uint32), texts: make(map[string]string)}
 }
 
-// fixed is what takes room beside records.
+// fixed returns the size of everything but the records.
 func (s *store) fixed() int { return len(s.lanes)*laneCost + len(s.values)*valueCost + s.extra }
 
 func (s *store) size() int { return s.fixed() + len(s.chunks)*chunk*recordCost }
 
-// text keeps a copy of a text, one of each.
+// text returns a copy of a text, the same one for equal texts.
 func (s *store) text(t string) string {
 	if t == "" {
 		return ""
@@ -121,7 +120,7 @@ func (s *store) describe(l *lane, c health.Condition) {
 	l.extra = 2 * len(text)
 }
 
-// value is the number of a value.
+// value returns the index of a value, and stores it if necessary.
 func (s *store) value(v value) uint32 {
 	if id, ok := s.known[v]; ok {
 		return id
@@ -132,7 +131,7 @@ func (s *store) value(v value) uint32 {
 	return s.known[v]
 }
 
-// note adds a change to a lane or, where it has changed too often, merges it into the last one.
+// note adds a change to a lane or, if the lane has changed too often, merges it into the last one.
 func (s *store) note(l *lane, at time.Duration, v value) {
 	from := l.now
 	l.now = s.value(v)
@@ -154,7 +153,7 @@ func (s *store) note(l *lane, at time.Duration, v value) {
 	l.records++
 }
 
-// record is the last one of a lane; nil if there is none any more.
+// record returns the last record of a lane; nil: it has none any more.
 func (s *store) record(l *lane) *record {
 	if l.records == 0 {
 		return nil
@@ -163,7 +162,7 @@ func (s *store) record(l *lane) *record {
 	return &s.chunks[i/chunk][i%chunk]
 }
 
-// drop forgets the oldest records, and what only they needed. It says since when no record is missing.
+// drop removes the oldest records, and what only they needed. It returns since when no record is missing.
 func (s *store) drop() (from time.Duration, ok bool) {
 	if len(s.chunks) < 2 {
 		return 0, false
@@ -178,10 +177,10 @@ func (s *store) drop() (from time.Duration, ok bool) {
 	return from, true
 }
 
-// endValues are those of a lane that need not be kept when none of its changes is.
+// endValues are the values with which a lane is not kept if all its changes were dropped.
 var endValues = map[string]bool{Absent: true, Gone: true, Ended: true, Unknown: true}
 
-// compact drops what no record and no lane needs any more, and numbers the rest anew.
+// compact drops what no record and no lane needs any more, and renumbers the rest.
 func (s *store) compact() {
 	old := *s
 	*s = newStore()
@@ -205,7 +204,7 @@ func (s *store) compact() {
 		if l.extra > 0 {
 			s.describe(kept, l.condition)
 		}
-		old.ids[l.id] = kept // by its old number it is found below
+		old.ids[l.id] = kept // found below by its old number
 	}
 	for _, c := range s.chunks {
 		for i := range c {
@@ -215,7 +214,7 @@ func (s *store) compact() {
 	}
 }
 
-// show is all that is there, with times by the wall clock.
+// show returns all lanes, with times of the wall clock.
 func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 	order := stable.Sort(slices.Clone(s.ids), (*lane).compare)
 	place := make([]int, len(order)) // by lane.id
@@ -247,7 +246,7 @@ func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 	return lanes
 }
 
-// compare is the order in which lanes are shown.
+// compare defines the order in which lanes are shown.
 func (l *lane) compare(o *lane) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(kinds, l.Kind), slices.Index(kinds, o.Kind)), strings.Compare(l.Client, o.Client),

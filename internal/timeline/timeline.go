@@ -1,6 +1,5 @@
-// Package timeline keeps the last hours of an agent: what was plugged in, each flag and where it came from, each client
-// and what it acknowledged, conditions. A Ring takes them as they happen, within a bound of bytes; a Timeline is what is
-// shown of it.
+// Package timeline keeps the history of the last hours of an agent: what was plugged in, each flag and where it came from, each client
+// and what it acknowledged, and conditions. A Ring collects them, within a limit of bytes; a Timeline is a copy of its content.
 package timeline
 
 import (
@@ -10,17 +9,17 @@ import (
 	"sidetone/internal/health"
 )
 
-// Version is the version of the form of a Timeline. A form that grows by fields is the same.
+// Version is the version of the format of a Timeline. New fields do not change it.
 const Version = 1
 
-// Timeline is the answer to GET /v1/timeline. Times are those of the clock on the wall as it is now: they never run
-// backwards, whatever it was set to in between.
+// Timeline is the answer to GET /v1/timeline. Times are by the wall clock as it is set now, so they never run backwards, however it was set
+// in between.
 type Timeline struct {
 	Version int       `json:"version"`
-	From    time.Time `json:"from"` // what happened since is all here
+	From    time.Time `json:"from"` // since when everything that happened is here
 	To      time.Time `json:"to"`   // when it was asked for
 	Lanes   []Lane    `json:"lanes"`
-	Omitted bool      `json:"omitted,omitempty"` // there were lanes that there was no room for
+	Omitted bool      `json:"omitted,omitempty"` // there was no room for some lanes
 }
 
 // Lane is one thing whose value changes with time.
@@ -36,13 +35,13 @@ type Subject struct {
 	Client    string            `json:"client,omitempty"`  // of KindClient, KindListed and KindAcknowledged: its name
 	Product   string            `json:"product,omitempty"` // its id in the catalogue
 	Name      string            `json:"name,omitempty"`    // of the product
-	Number    int               `json:"number,omitempty"`  // from 2 on: of several units of the product at the same time
+	Number    int               `json:"number,omitempty"`  // from 2 on, for further units of the product at the same time
 	Device    string            `json:"device,omitempty"`  // of a flag: the microphone's id
 	Flag      devices.Field     `json:"flag,omitempty"`
 	Condition *health.Condition `json:"condition,omitempty"` // as it was last
 }
 
-// kinds are in the order in which they are shown.
+// kinds lists them in the order in which they are shown.
 var kinds = []Kind{KindAgent, KindProduct, KindFlag, KindClient, KindListed, KindAcknowledged, KindCondition}
 
 // Kind says what the values of a lane are.
@@ -56,7 +55,7 @@ const (
 	KindClient       Kind = "client"       // a client: the state of the session with it, or Gone
 	KindListed       Kind = "listed"       // a product in the list that a client has acknowledged: Present, Absent or unknown
 	KindAcknowledged Kind = "acknowledged" // a flag in that list: true, false, unknown, or Absent
-	KindCondition    Kind = "condition"    // something to look at: its severity, or Ended
+	KindCondition    Kind = "condition"    // something that is not in order: its severity, or Ended
 )
 
 // Values of lanes, beside the states of sessions and the severities of conditions.
@@ -69,12 +68,12 @@ const (
 	Gone     = "gone"
 	Ended    = "ended"
 	Started  = "started"
-	Resumed  = "resumed"   // the machine has woken; Change.Detail is for how long it slept, where that is known
-	ClockSet = "clock_set" // Change.Detail is by how much
+	Resumed  = "resumed"   // the machine has woken; Change.Detail says for how long it slept, if that is known
+	ClockSet = "clock_set" // Change.Detail says by how much
 )
 
-// Change is a new value of a lane. Where it stands for several, as in a storm of toggles, Count says for how many: From is
-// the value before the first of them and To the one after the last.
+// Change is a new value of a lane. If it stands for several changes, as in a storm of toggles, Count says for how many: From is
+// the value before the first of them, and To the one after the last.
 type Change struct {
 	At     time.Time       `json:"at"`
 	Until  time.Time       `json:"until,omitzero"` // of several: when the last of them was
@@ -82,12 +81,12 @@ type Change struct {
 	From   string          `json:"from,omitempty"` // "": it was not there
 	To     string          `json:"to"`
 	Origin *devices.Origin `json:"origin,omitempty"` // of a known flag
-	Detail string          `json:"detail,omitempty"` // of a client: the transport
+	Detail string          `json:"detail,omitempty"` // for a client: the transport
 }
 
-// Client is a client as the ring hears of it.
+// Client is the state of a client.
 type Client struct {
-	ID    string // tells it from others that are there at the same time
+	ID    string // distinguishes it from others at the same time
 	Name  string // of its program
 	State string
 	Via   string // the transport

@@ -1,4 +1,4 @@
-// Package controltest is what tests of other packages need of the local API.
+// Package controltest helps tests of other packages with the local API.
 package controltest
 
 import (
@@ -9,14 +9,14 @@ import (
 	"sidetone/internal/control"
 )
 
-// A Watch answers as GET /v1/watch of an agent does: with each status that it is told, for as long as it is asked.
+// A Watch answers GET /v1/watch as an agent does: with each status that it is told, until the client leaves.
 type Watch struct {
 	mu      sync.Mutex
 	status  control.Status
 	changed chan struct{} // closed when there is another status
 }
 
-// NewWatch returns the Watch of an agent that begins with that status.
+// NewWatch returns a Watch that begins with that status.
 func NewWatch(s control.Status) *Watch { return &Watch{status: s, changed: make(chan struct{})} }
 
 // Say changes the status.

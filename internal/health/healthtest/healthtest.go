@@ -1,5 +1,5 @@
-// Package healthtest holds conditions as the product raises them, so that each can be tried in every language. The tests of who
-// raises some hand them in; which arguments they have is recorded, in conditions.json.
+// Package healthtest holds conditions as the product raises them, so that each can be tested in every language. Tests of code that raises
+// conditions hand them in; conditions.json records them with their arguments.
 package healthtest
 
 import (
@@ -23,7 +23,7 @@ import (
 //go:embed conditions.json
 var recorded []byte
 
-// Recorded are the conditions that have been raised in tests, one of each shape.
+// Recorded returns the conditions that have been raised in tests, one of each shape.
 var Recorded = sync.OnceValue(func() (list []health.Condition) {
 	if err := json.Unmarshal(recorded, &list); err != nil {
 		panic(err)
@@ -31,7 +31,7 @@ var Recorded = sync.OnceValue(func() (list []health.Condition) {
 	return list
 })
 
-// known are the codes of what is recorded, each with the arguments that it has had.
+// known returns the recorded codes, each with the traits that it has had.
 var known = sync.OnceValue(func() map[health.Code][]string {
 	all := make(map[health.Code][]string)
 	for _, c := range Recorded() {
@@ -40,8 +40,8 @@ var known = sync.OnceValue(func() map[health.Code][]string {
 	return all
 })
 
-// Raised requires that conditions with these codes and arguments are recorded, and those behind them. With RECORD_CONDITIONS set it
-// records what is new.
+// Raised requires that conditions with these codes and arguments are recorded, and those that they follow from. With RECORD_CONDITIONS set
+// it records new ones.
 func Raised(t testing.TB, raised ...health.Condition) {
 	t.Helper()
 	for _, c := range raised {
@@ -59,10 +59,10 @@ func Raised(t testing.TB, raised ...health.Condition) {
 	}
 }
 
-// traits are what a condition has that its text depends on.
+// traits returns everything about a condition that its text depends on.
 func traits(c health.Condition) []string {
 	list := append([]string{"its code"}, slices.Sorted(maps.Keys(c.Args))...)
-	for _, kind := range []string{"origin", "device"} { // whose words each have a message
+	for _, kind := range []string{"origin", "device"} { // each of their values has a message
 		if word := c.Args[kind]; word != "" {
 			list = append(list, word)
 		}
@@ -76,15 +76,15 @@ func traits(c health.Condition) []string {
 	return list
 }
 
-// shape is the code with all traits.
+// shape returns the code with all traits.
 func shape(c health.Condition) string { return string(c.Code) + " " + strings.Join(traits(c), " ") }
 
 var mu sync.Mutex
 
-// temporary are folders of the tests, which have other names each time.
+// temporary matches folders of tests, whose names change each time.
 var temporary = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/[\w.-]+(/\d{3})?`)
 
-// record adds a condition to the file, in which other packages' tests may have written meanwhile.
+// record adds a condition to the file, which other packages' tests may have changed meanwhile.
 func record(t testing.TB, c health.Condition) {
 	t.Helper()
 	mu.Lock()

@@ -34,7 +34,7 @@ func TestGoesOn(t *testing.T) {
 	began := d.elapsed
 	d.Ring = newRing(Clock{Now: d.now, Elapsed: func() time.Duration { return d.elapsed }}, "1.5.0", Limit)
 	d.Snapshot(list(mic("u1", "Acme 700", devices.Unknown)))
-	d.GoOn(before)
+	d.Continue(before)
 	after := d.Timeline()
 	last := &after.Lanes[0].Changes[1]
 	require.Equal(t, "1.5.0", last.Detail)
@@ -67,9 +67,9 @@ func TestGoesOnWithinItsBound(t *testing.T) {
 	}
 	before := d.Timeline()
 	small := newRing(Clock{Now: d.now, Elapsed: func() time.Duration { return d.elapsed }}, "1.5.0", Limit/8)
-	small.GoOn(before)
+	small.Continue(before)
 	require.LessOrEqual(t, small.store.size(), Limit/8)
 	require.True(t, small.Timeline().From.After(before.From))
-	small.GoOn(Timeline{Version: Version + 1})
+	small.Continue(Timeline{Version: Version + 1})
 	require.NotEmpty(t, small.Timeline().Lanes, "of another form nothing is taken")
 }

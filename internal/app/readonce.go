@@ -17,15 +17,15 @@ import (
 	"sidetone/internal/platform/hidio"
 )
 
-// lateListWait is how long Look waits for what a source learns only after its first List, without knowing that it will.
+// lateListWait is how long ReadDevices waits for what a source may learn only after its first List.
 const lateListWait = 300 * time.Millisecond
 
 // hidListTimeout bounds one look at the HID devices.
 const hidListTimeout = 5 * time.Second
 
-// Look reads all sources once, without an agent, and says in its words what they list and what the
-// catalogue makes of it. An error means that they cannot be opened.
-func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
+// ReadDevices reads all sources once, without an agent, and returns what they list and what the catalogue makes of it. An error means that they
+// cannot be opened.
+func ReadDevices(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
 	resolver, err := set.resolver()
 	if err != nil {
 		return nil, control.Devices{}, err
@@ -49,7 +49,7 @@ func Look(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]co
 	return states, devicesOf(resolver.Resolve(in), in, resolver), nil
 }
 
-// observe reads all sources at once, until each has what it asks for, gives each a moment for one more reading, and closes them.
+// observe reads all sources at once, until each is complete, gives them a moment for one more reading, and closes them.
 func observe(ctx context.Context, sources []platform.Watcher) map[string]devices.Observation {
 	var mu sync.Mutex
 	last := make(map[string]devices.Observation)
@@ -82,7 +82,7 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 	return last
 }
 
-// devicesOf says in the local API's words what is known of devices.
+// devicesOf returns what is known of devices, as the local API has it.
 func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) control.Devices {
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
@@ -98,9 +98,9 @@ func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) con
 	return out
 }
 
-// LookAtHID reads the HID devices that the catalogue's rules can read once, without an agent. It asks them nothing,
-// and finds none where they cannot be looked for: the agent's own source says why.
-func LookAtHID(ctx context.Context, set *Settings, host Host) []control.HID {
+// ReadHID reads once, without an agent, the HID devices that the catalogue has rules for. It sends them nothing. It returns none where
+// they cannot be listed; the agent's own source says why.
+func ReadHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	resolver, err := set.resolver()
 	if err != nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"sidetone/internal/stable"
 )
 
-// GoOn has the lanes of another ring go on in this one, in place of what it holds: that is of the moment since its start. The present state
-// is to be told anew.
-func (r *Ring) GoOn(before Timeline) {
+// Continue replaces what the ring holds, which is only of the moment since its start, by the history of another ring, and continues its
+// lanes. The present state has to be noted again afterwards.
+func (r *Ring) Continue(before Timeline) {
 	if before.Version != Version {
 		return
 	}
@@ -54,7 +54,7 @@ func (r *Ring) GoOn(before Timeline) {
 	r.markStart()
 }
 
-// key is what tells a lane apart that is shown.
+// key returns the key of a lane of a Timeline.
 func (l *Lane) key() key {
 	k := key{kind: l.Kind, product: l.Product, device: l.Device, flag: l.Flag}
 	if l.Product != "" {
@@ -69,7 +69,7 @@ func (l *Lane) key() key {
 	return k
 }
 
-// unnumbered takes apart what numbered has joined.
+// unnumbered is the inverse of numbered.
 func unnumbered(client string) (name string, n int) {
 	i := strings.LastIndex(client, " (")
 	if i >= 0 && strings.HasSuffix(client, ")") {

@@ -18,8 +18,8 @@ import (
 // Now is the time of the examination.
 var Now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// Patient is a healthy machine, until a test changes it.
-type Patient struct {
+// Machine is a healthy machine, until a test changes it.
+type Machine struct {
 	doctor.Facts
 	Endpoints []devices.Endpoint
 	Pushes    []devices.Push
@@ -27,12 +27,12 @@ type Patient struct {
 	IDBytes   int             // length to which names are cut; 0: never
 }
 
-// New returns a patient with a headset, a client and an agent.
-func New(t *testing.T) *Patient {
+// New returns a machine with a headset, a client and an agent.
+func New(t *testing.T) *Machine {
 	t.Helper()
 	cat, problems := catalogue.Decode("acme.yaml", examples.Acme)
 	require.Empty(t, problems)
-	p := &Patient{IDBytes: doctor.MaxID, Endpoints: []devices.Endpoint{
+	p := &Machine{IDBytes: doctor.MaxID, Endpoints: []devices.Endpoint{
 		Endpoint("mic", devices.AudioInput, "0700"), Endpoint("out", devices.AudioOutput, "0700"),
 	}}
 	p.Catalogue, p.CataloguePath, p.Version, p.Now = cat, "acme.yaml", "1.0", Now
@@ -54,27 +54,27 @@ func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
 }
 
 // Studio replaces the headset with the microphone whose mute must be in hardware.
-func (p *Patient) Studio(set func(*devices.Endpoint)) {
+func (p *Machine) Studio(set func(*devices.Endpoint)) {
 	e := Endpoint("studio", devices.AudioInput, "0710")
 	set(&e)
 	p.Endpoints = []devices.Endpoint{e}
 }
 
 // Session replaces the client's session.
-func (p *Patient) Session(s control.Session) { p.Status.Clients.Sessions = []control.Session{s} }
+func (p *Machine) Session(s control.Session) { p.Status.Clients.Sessions = []control.Session{s} }
 
 // Alone removes the agent.
-func (p *Patient) Alone(err error) { p.Status, p.AgentErr = nil, err }
+func (p *Machine) Alone(err error) { p.Status, p.AgentErr = nil, err }
 
 // Push adds a push by the vendor's software.
-func (p *Patient) Push(units int, product, owner string, f devices.Field, since time.Time) {
+func (p *Machine) Push(units int, product, owner string, f devices.Field, since time.Time) {
 	state := map[devices.Field]devices.Tri{f: devices.True}
 	p.Status.Pushes = append(p.Status.Pushes, control.Push{Product: product, Owner: owner, State: state, Units: units})
 	p.Pushes = append(p.Pushes, devices.Push{Product: product, Owner: owner, State: state, Since: map[devices.Field]time.Time{f: since}})
 }
 
 // Resolve resolves the endpoints as the agent would.
-func (p *Patient) Resolve(t *testing.T) {
+func (p *Machine) Resolve(t *testing.T) {
 	t.Helper()
 	cat := p.Catalogue
 	if cat == nil {
@@ -91,7 +91,7 @@ func (p *Patient) Resolve(t *testing.T) {
 }
 
 // Twins makes the microphone two units of one model, with these serial numbers.
-func (p *Patient) Twins(serials ...string) {
+func (p *Machine) Twins(serials ...string) {
 	p.Endpoints[0].Serial = serials[0]
 	other := p.Endpoints[0]
 	other.ID, other.Name, other.Container, other.Serial = "mic2", "Acme mic 2", "usb-2", serials[1]
@@ -99,7 +99,7 @@ func (p *Patient) Twins(serials ...string) {
 }
 
 // Examine returns all conditions found, as the command's JSON.
-func (p *Patient) Examine(t *testing.T) string {
+func (p *Machine) Examine(t *testing.T) string {
 	t.Helper()
 	p.Resolve(t)
 	b, err := json.Marshal(control.ConditionsOf(doctor.Examine(p.Facts)))

@@ -1,0 +1,183 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A handler returns what to answer a request with: a value that is sent as JSON, a rawAnswer, a stream, or nil for an answer without
+// content. body is that of the request. An error is a *Problem, or one of a Backend.
+type handler func(w http.ResponseWriter, r *http.Request, body []byte) (any, error)
+
+// rawAnswer is an answer that is not JSON.
+type rawAnswer struct {
+	contentType string
+	content     []byte
+}
+
+// stream writes an answer of lines until the peer, the Backend or the server ends it.
+type stream func(w http.ResponseWriter)
+
+// route is how a path is answered: each has one method.
+type route struct {
+	method  string
+	hasBody bool // of JSON; requests for the other routes have none
+	answer  handler
+}
+
+const (
+	statesPath     = "/v1/states/{product}" // of a push; the last part is any product
+	handedOverPath = "/v1/handover/done"    // the only one that is still answered after the agent has handed over
+)
+
+func (s *Server) newRoutes() map[string]route {
+	get := func(answer handler) route { return route{http.MethodGet, false, answer} }
+	value := func(of func() any) route {
+		return get(func(http.ResponseWriter, *http.Request, []byte) (any, error) { return of(), nil })
+	}
+	act := func(do func(w http.ResponseWriter, r *http.Request) error) route {
+		return route{http.MethodPost, false, func(w http.ResponseWriter, r *http.Request, _ []byte) (any, error) { return nil, do(w, r) }}
+	}
+	return map[string]route{
+		"/v1/status":    value(func() any { return withEmptyLists(s.backend.Status()) }),
+		"/v1/timeline":  value(func() any { return s.backend.Timeline() }),
+		"/v1/devices":   value(s.devices),
+		"/v1/watch":     get(s.watch),
+		"/v1/record":    get(s.record),
+		"/v1/metrics":   get(s.metrics),
+		"/v1/bundle":    get(s.bundle),
+		"/v1/refresh":   act(func(http.ResponseWriter, *http.Request) error { s.backend.Refresh(); return nil }),
+		"/v1/reload":    act(s.reload),
+		"/v1/pause":     {http.MethodPost, true, s.pause},
+		"/v1/resume":    act(func(http.ResponseWriter, *http.Request) error { s.backend.Resume(); return nil }),
+		"/v1/stop":      act(s.stop),
+		"/v1/upgrade":   act(s.upgrade),
+		"/v1/handover":  {http.MethodPost, true, s.handOver},
+		handedOverPath:  act(func(_ http.ResponseWriter, r *http.Request) error { return s.backend.HandedOver(connOf(r).holder) }),
+		"/v1/log-level": {http.MethodPost, true, s.logLevel},
+		statesPath:      {http.MethodPut, true, s.push},
+	}
+}
+
+func (s *Server) devices() any {
+	d := s.backend.Devices()
+	d.Endpoints, d.Reported, d.Withheld = list(d.Endpoints), list(d.Reported), list(d.Withheld)
+	return d
+}
+
+// metrics answers in the text format 0.0.4 of Prometheus.
+func (s *Server) metrics(_ http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
+	return whole0000(r, "text/plain; version=0.0.4; charset=utf-8", s.backend.Metrics)
+}
+
+func (s *Server) bundle(w http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
+	archive, err := whole0000(r, "application/zip", s.backend.Bundle)
+	if err == nil {
+		w.Header().Set("Content-Disposition", `attachment; filename="bundle.zip"`)
+	}
+	return archive, err
+}
+
+// whole0000 collects what write writes: nothing of it is sent if it fails halfway.
+func whole0000(r *http.Request, contentType string, write func(io.Writer) error) (any, error) {
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
+		return nil, problem(http.StatusInternalServerError, CodeInternal, "%s could not be made: %v", r.URL.Path, err)
+	}
+	return rawAnswer{contentType, content.Bytes()}, nil
+}
+
+func (s *Server) reload(http.ResponseWriter, *http.Request) error {
+	if err := s.backend.Reload(); err != nil {
+		return problem(http.StatusUnprocessableEntity, CodeInvalid, "the old settings and catalogue stay in force: %v", err)
+	}
+	return nil
+}
+
+func (s *Server) pause(_ http.ResponseWriter, _ *http.Request, body []byte) (any, error) {
+	request, err := parsePause(body)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	return s.backend.Pause(request), nil
+}
+
+// stop answers when clients have been told that the agent ends, which it does right after.
+func (s *Server) stop(_ http.ResponseWriter, r *http.Request) error {
+	list := r.URL.Query().Get("list")
+	if list != "" && list != "empty" {
+		return invalid("list: want empty, not %.40q", list)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)
+	defer cancel()
+	s.backend.Stop(ctx, list == "empty")
+	return nil
+}
+
+func (s *Server) logLevel(_ http.ResponseWriter, _ *http.Request, body []byte) (any, error) {
+	given, err := objectOf(body)
+	var level string
+	if err == nil {
+		err = text(&level, maxOwner)(given["level"], "$.level")
+	}
+	if err == nil {
+		err = s.backend.SetLogLevel(level)
+	}
+	if err != nil && !errors.As(err, new(*Refusal)) {
+		err = invalid("%v", err)
+	}
+	return nil, err
+}
+
+// push applies the body to the product in the path.
+func (s *Server) push(_ http.ResponseWriter, r *http.Request, body []byte) (any, error) {
+	request, err := parsePush(body)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	c := connOf(r)
+	if request.TTLms == 0 && r.Close {
+		return nil, invalid("without ttl_ms a push lives as long as its connection, and this request closes it: " +
+			"give ttl_ms, or keep the connection open")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)
+	defer cancel()
+	answer, err := s.backend.Push(ctx, r.PathValue("product"), request, c.holder)
+	if request.TTLms == 0 && !errors.As(err, new(*Refusal)) {
+		c.hold() // also when it is not known whether it was applied
+	}
+	return answer, err
+}
+
+// handOver answers when this agent has let go of clients and locks. It takes them back if the connection ends before the request to
+// handedOverPath.
+func (s *Server) handOver(w http.ResponseWriter, r *http.Request, body []byte) (any, error) {
+	var request HandoverRequest
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, invalid("$: %v", err)
+	}
+	withoutTimeLimit(w)
+	c := connOf(r)
+	request.PID = peerPID(c.Conn)
+	answer, err := s.backend.HandOver(r.Context(), request, c.holder)
+	if err == nil {
+		c.hold()
+	}
+	return answer, err
+}
+
+// upgrade answers when the program that was started has taken over from this one.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) error {
+	withoutTimeLimit(w)
+	return s.backend.Upgrade(r.Context())
+}
+
+// withoutTimeLimit lifts the time limit of a request whose answer may take minutes.
+func withoutTimeLimit(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
