@@ -41,7 +41,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		buffer := packets.Get().(*[]byte)
 		n, err := c.Conn.Read(*buffer)
-		c.run.srv.gate.pass(c.closed)
+		c.run.srv.freezer.wait(c.closed)
 		if n == 0 {
 			packets.Put(buffer)
 			return 0, err
@@ -64,7 +64,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	c.run.srv.gate.pass(c.closed)
+	c.run.srv.freezer.wait(c.closed)
 	return c.Conn.Write(p)
 }
 

@@ -157,7 +157,7 @@ var transports = []Transport{WebSocket, HTTP, IPC}
 
 // meets reports whether the fault can meet the transport. An empty one is a
 // connection of which nothing is known yet.
-func (s faultSpec) meets(t Transport) bool {
+func (s faultSpec) appliesTo(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
@@ -186,7 +186,7 @@ func (f Fault) check() error {
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
 		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
-	case f.Transport != "" && !spec.meets(f.Transport):
+	case f.Transport != "" && !spec.appliesTo(f.Transport):
 		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, joinTransports(spec.only, "and"), f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)

@@ -209,7 +209,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 func TestIPCFaults(t *testing.T) {
 	t.Parallel()
 	for _, s := range faultSpecs {
-		if !s.meets(IPC) {
+		if !s.appliesTo(IPC) {
 			continue
 		}
 		t.Run(string(s.kind), func(t *testing.T) {

@@ -47,7 +47,7 @@ func (d rng) draw(t Transport, e event) Fault {
 		return Fault{}
 	}
 	possible := slices.DeleteFunc(slices.Clone(faultPool[e]), func(k FaultKind) bool {
-		return !Fault{Kind: k}.meets(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
+		return !Fault{Kind: k}.appliesTo(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
 	})
 	f := Fault{Kind: possible[pick%uint64(len(possible))], Delay: delay, Count: 1}
 	switch f.Kind {

@@ -1,81 +1,59 @@
 package fakeserver
 
-import "sync"
+import "sync/atomic"
 
-// A gate holds up whoever passes it while it is shut.
-type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // closed when the gate opens; nil while it is open
+// A freezer holds up goroutines while it is frozen.
+type freezer struct {
+	frozen atomic.Pointer[chan struct{}] // closed by thaw; nil when not frozen
 }
 
-// pass returns when the gate is open, or closed is.
-func (g *gate) pass(closed <-chan struct{}) {
-	for {
-		g.mu.Lock()
-		shut := g.shut
-		g.mu.Unlock()
-		if shut == nil {
-			return
-		}
+// wait returns when it is not frozen, or closed is closed.
+func (f *freezer) wait(closed <-chan struct{}) {
+	for frozen := f.frozen.Load(); frozen != nil; frozen = f.frozen.Load() {
 		select {
-		case <-shut:
+		case <-*frozen:
 		case <-closed:
 			return
 		}
 	}
 }
 
-func (g *gate) isShut() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut != nil
-}
+func (f *freezer) freeze() { f.frozen.CompareAndSwap(nil, new(make(chan struct{}))) }
 
-func (g *gate) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut == nil {
-		g.shut = make(chan struct{})
+func (f *freezer) thaw() {
+	if frozen := f.frozen.Swap(nil); frozen != nil {
+		close(*frozen)
 	}
 }
 
-func (g *gate) open() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut != nil {
-		close(g.shut)
-		g.shut = nil
-	}
-}
-
-// Freeze makes the server do nothing at all, as a process that the system has
-// stopped: it accepts, reads and writes nothing, and no request is let through.
-// Connections stay open, new ones wait. What it is asked through its methods it
-// answers. A server that is stopped or closed is frozen no more.
+// Freeze makes the server do nothing at all, like a process that the system has
+// stopped: it accepts, reads and writes nothing, and lets no request through.
+// Connections stay open, new ones wait. Its methods still work. Stopping or
+// closing the server ends the freeze.
 func (s *Server) Freeze() {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	if s.run == nil {
 		return
 	}
-	s.gate.close()
+	s.freezer.freeze()
 	s.limiter.freeze()
-	s.wake()
+	s.changed.Notify()
 }
 
-// Frozen reports whether the server is, see [Server.Freeze].
-func (s *Server) Frozen() bool { return s.gate.isShut() }
+// Frozen reports whether the server is frozen, see [Server.Freeze].
+func (s *Server) Frozen() bool { return s.freezer.frozen.Load() != nil }
 
-// Thaw ends [Server.Freeze]: what came meanwhile is dealt with now.
+// Thaw ends [Server.Freeze]: the server now handles what came meanwhile.
 func (s *Server) Thaw() {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	s.thaw()
 }
 
-// thaw is Thaw for who holds lifecycle.
+// thaw is Thaw with lifecycle held.
 func (s *Server) thaw() {
-	s.gate.open()
+	s.freezer.thaw()
 	s.limiter.thaw()
-	s.wake()
+	s.changed.Notify()
 }

@@ -80,7 +80,7 @@ func (k *ipcSocket) expire() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		k.srv.gate.pass(k.conn.closed)
+		k.srv.freezer.wait(k.conn.closed)
 		k.turnAway(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
 	case <-k.readyWaitOver:
 	case <-k.ended:

@@ -254,7 +254,7 @@ func TestRealRestart(t *testing.T) {
 	require.True(t, *d.NoiseSuppression)
 	mustPost(t, srv, msg("2"))
 	require.NoError(t, srv.Restart())
-	require.Equal(t, []string{clientID}, srv.Apps(), "an empty list is one")
+	require.Equal(t, []string{clientID}, srv.ClientIDs(), "an empty list is one")
 	require.NotNil(t, srv.DevicesOf(clientID))
 	require.Empty(t, srv.DevicesOf(clientID))
 }
@@ -318,7 +318,7 @@ func TestServerInMemory(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				links := srv.Links()
+				links := srv.ConnectionsByTransport()
 				require.NotZero(t, links[IPC]+links[HTTP])
 				require.NoError(t, srv.Restart())
 				require.NoError(t, srv.Close())

@@ -105,8 +105,8 @@ func (s *Server) keep(p Payload) {
 		s.stats.Rejected++
 	}
 	s.record.add(p)
-	s.notify()
 	s.mu.Unlock()
+	s.changed.Notify()
 	if s.opts.OnPayload != nil {
 		s.opts.OnPayload(p)
 	}

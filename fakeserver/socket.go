@@ -168,7 +168,7 @@ func (k *socket) markReady() {
 	k.srv.mu.Lock()
 	defer k.srv.mu.Unlock()
 	k.conn.ready = true
-	k.srv.notify()
+	k.srv.changed.Notify()
 }
 
 // take judges a payload and does what is to be done about it. It reports

@@ -35,7 +35,7 @@ type upload struct {
 func (s *Server) upload(w http.ResponseWriter, req *http.Request, t *turn) *upload {
 	return &upload{
 		req: req, deadline: http.NewResponseController(w), turn: t,
-		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.maxBody()),
+		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody),
 	}
 }
 

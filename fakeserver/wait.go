@@ -5,30 +5,15 @@ import (
 	"fmt"
 )
 
-// notify wakes all who wait for a change. mu is held.
-func (s *Server) notify() {
-	if s.listening != nil {
-		close(s.listening)
-		s.listening = nil
-	}
-}
-
-// wake is notify for who does not hold mu.
-func (s *Server) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notify()
-}
-
-// count adds one to a count of stats.
+// count increments a counter of stats.
 func (s *Server) count(n *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*n++
-	s.notify()
+	s.changed.Notify()
 }
 
-// wait returns when the condition holds, which is looked at after each change.
+// wait returns when the condition holds; it is checked after each change.
 func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {
 		changed, closed := s.Changed(), s.isClosed()
@@ -52,9 +37,9 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// Wait returns when the list in force (see [Server.Devices]) is as wanted. A
-// list that is replaced at once may go unseen; to see each, use
-// [Server.WaitPayload]. The error says what was received until the context ended.
+// Wait returns when the current list (see [Server.Devices]) is as wanted. It may
+// miss a list that is replaced at once; to see each, use [Server.WaitPayload].
+// The error says what was received until the context ended.
 func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
 	if err := s.wait(ctx, func() bool { return wanted(s.Devices()) }); err != nil {
 		return fmt.Errorf("the device list is not as wanted (%s): %w", s.summary(), err)
@@ -62,8 +47,8 @@ func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
 	return nil
 }
 
-// WaitPayload returns the first payload, taken or not, with a number (Seq)
-// above after, as soon as it has been received.
+// WaitPayload returns the first payload, accepted or not, whose Seq is above
+// after, as soon as it has been received.
 func (s *Server) WaitPayload(ctx context.Context, after int) (Payload, error) {
 	var p Payload
 	err := s.wait(ctx, func() (ok bool) {
@@ -86,7 +71,7 @@ func (s *Server) WaitStats(ctx context.Context, wanted func(Stats) bool) error {
 	return nil
 }
 
-// summary is the state in one line, for the error of a wait.
+// summary is the state in one line, for errors.
 func (s *Server) summary() string {
 	text := fmt.Sprintf("%+v, %d devices in force", s.Stats(), len(s.Devices()))
 	s.mu.Lock()

@@ -25,7 +25,7 @@ func (p *Page) serveEvents(w http.ResponseWriter, req *http.Request) {
 	cursors := make([]cursor, len(p.screens))
 	event, m := "state", message{Start: p.start, Faults: p.faults}
 	for {
-		changed := p.changed.next()
+		changed := p.changed.Next()
 		for i, s := range p.screens {
 			if n, ok := s.since(&cursors[i]); ok {
 				n.Client = i

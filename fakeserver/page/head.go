@@ -38,7 +38,7 @@ func headOf(srv *fakeserver.Server, name string) headView {
 	if port := srv.Port(); port != 0 {
 		v.Address = fmt.Sprintf("127.0.0.1:%d", port)
 	}
-	v.Link, v.LinkText = linkState(srv.Links(), v.Running, v.Frozen, fault.Kind == fakeserver.FaultRefuse)
+	v.Link, v.LinkText = linkState(srv.ConnectionsByTransport(), v.Running, v.Frozen, fault.Kind == fakeserver.FaultRefuse)
 	return v
 }
 

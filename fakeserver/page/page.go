@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/internal/broadcast"
 )
 
 const (
@@ -44,7 +45,7 @@ type Page struct {
 	index   []byte
 	faults  []faultView
 	screens []*screen
-	changed broadcast
+	changed broadcast.Broadcast // of any screen
 
 	http *http.Server
 	end  context.CancelFunc
@@ -137,36 +138,11 @@ func (p *Page) follow(ctx context.Context, s *screen) {
 	for {
 		changed := s.srv.Changed()
 		s.update(ctx)
-		p.changed.notify()
+		p.changed.Notify()
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// A broadcast wakes all who wait for a change.
-type broadcast struct {
-	mu     sync.Mutex
-	waiter chan struct{} // nil when nobody waits
-}
-
-func (b *broadcast) notify() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiter != nil {
-		close(b.waiter)
-		b.waiter = nil
-	}
-}
-
-// next returns a channel that is closed at the next change.
-func (b *broadcast) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiter == nil {
-		b.waiter = make(chan struct{})
-	}
-	return b.waiter
 }

@@ -42,7 +42,7 @@ func (s *screen) update(ctx context.Context) {
 	}
 	s.head = headOf(s.srv, s.name)
 	var lists []listView
-	for _, app := range slices.Sorted(slices.Values(s.srv.Apps())) {
+	for _, app := range slices.Sorted(slices.Values(s.srv.ClientIDs())) {
 		if list := s.srv.DevicesOf(app); len(list) > 0 {
 			lists = append(lists, listOf(app, list))
 		}
