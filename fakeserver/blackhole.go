@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// serveBlackholeHTTP reads what a peer sends to a black hole over TCP, and
-// never answers. What is not HTTP is read and dropped.
+// serveBlackholeHTTP reads and records what a peer sends over TCP, and never
+// answers. It drops what is not HTTP.
 func (s *Server) serveBlackholeHTTP(c *conn) {
 	defer c.Close()
 	bounded := &io.LimitedReader{R: c}
@@ -32,7 +32,7 @@ func (s *Server) serveBlackholeHTTP(c *conn) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// serveBlackholeIPC is the same over IPC.
+// serveBlackholeIPC does the same over IPC.
 func (s *Server) serveBlackholeIPC(c *conn) {
 	clientID := ""
 	for {
@@ -47,8 +47,9 @@ func (s *Server) serveBlackholeIPC(c *conn) {
 		switch h.op {
 		case opHandshake:
 			s.count(&s.stats.Handshakes)
-			if fields, err := decode(body); err == nil && stringOf(fields["client_id"]) != nil {
-				clientID = *stringOf(fields["client_id"])
+			fields, _ := decode(body)
+			if id, ok := fields["client_id"].(string); ok {
+				clientID = id
 			}
 		case opFrame:
 			p := Payload{Time: c.readAt(), Transport: IPC, Conn: c.id, ClientID: clientID, Raw: body}

@@ -9,18 +9,18 @@ const (
 	VideoInput  = "videoinput"
 )
 
-// A Named is the vendor or the model of a device. An empty field was absent
-// (the client rejects an empty one).
+// A Named is the vendor or the model of a device. An empty field was absent: the
+// client rejects empty strings.
 type Named struct {
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url,omitempty"`
-	// Extra are the members that nobody knows, as a JSON object, which the client
-	// stores with the others; "" for none (rule R35).
+	// Extra holds the unknown members, which the client stores, too, as a JSON
+	// object; "" if there are none (rule R35).
 	Extra string `json:"extra,omitempty"`
 }
 
-// A Device is one certified device object as it was received. The four flags
-// are nil when absent.
+// A Device is one certified device as it was received. A flag is nil if it was
+// absent.
 type Device struct {
 	Type    string   `json:"type"`
 	ID      string   `json:"id"`
@@ -47,8 +47,8 @@ var flags = []flag{
 	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
 }
 
-// asSeenByClient is what the client makes of a device of the list: related ids of
-// other lists and flags that only an audioinput has are ignored (rules R33, R36).
+// asSeenByClient is what the client makes of a device of the list: it ignores
+// related ids of other lists, and flags unless it is an audioinput (rules R33, R36).
 func (d Device) asSeenByClient(list []Device) Device {
 	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(id string) bool {
 		return !slices.ContainsFunc(list, func(other Device) bool { return other.ID == id })
@@ -61,9 +61,8 @@ func (d Device) asSeenByClient(list []Device) Device {
 	return d
 }
 
-// unmuted returns the list as the client finds it when it starts: every
-// reported hardware_mute is false (rule R51). The list it is given is left alone, since
-// recorded payloads share it.
+// unmuted returns the list after a start of the client: every reported
+// hardware_mute is false (rule R51). It copies the list, which recorded payloads share.
 func unmuted(list []Device) []Device {
 	list = slices.Clone(list)
 	for i := range list {

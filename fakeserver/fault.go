@@ -140,8 +140,8 @@ var payloadFaults = []FaultKind{
 	FaultDeep, FaultExtraAnswer, FaultTwice, FaultError, FaultHTTPError,
 }
 
-// takenFaults are those under which the client still takes the list.
-var takenFaults = []FaultKind{
+// acceptingFaults are those under which the client still takes the list.
+var acceptingFaults = []FaultKind{
 	FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf, FaultDeep, FaultExtraAnswer, FaultTwice,
 }
 

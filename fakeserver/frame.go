@@ -20,7 +20,7 @@ const (
 // frameHeaderSize is the length of opcode and length, both little-endian.
 const frameHeaderSize = 8
 
-// errTooBig is returned for a frame of which only the head was read.
+// errTooBig is returned for a frame of which only the header was read.
 var errTooBig = errors.New("the frame is larger than the client takes")
 
 // A frameHeader is the beginning of an IPC frame.
@@ -37,8 +37,8 @@ func readFrameHeader(r io.Reader) (frameHeader, error) {
 	return frameHeader{opcode(binary.LittleEndian.Uint32(b[:])), binary.LittleEndian.Uint32(b[4:])}, nil
 }
 
-// readBody reads what follows a head. A negative length is one that is too
-// large (rule R47).
+// readBody reads what follows a header. A negative length is one that is too large
+// (rule R47).
 func readBody(r io.Reader, h frameHeader) ([]byte, error) {
 	if h.size > maxMessage {
 		return nil, errTooBig
@@ -51,7 +51,7 @@ func readBody(r io.Reader, h frameHeader) ([]byte, error) {
 	return body, err
 }
 
-// frame is head and body in one piece, for one write.
+// frame is header and body in one piece, for one write.
 func frame(op opcode, body []byte) []byte {
 	b := make([]byte, 0, frameHeaderSize+len(body))
 	b = binary.LittleEndian.AppendUint32(b, uint32(op))

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxIPC is how many IPC connections the client has at most (rule R80).
+	// maxIPC is how many IPC connections the client accepts (rule R80).
 	maxIPC = 100
 	// readyTimeout is how long a connection may take to READY (rule R80).
 	readyTimeout = 10 * time.Second
 	// acceptPause is the wait after a connection could not be accepted, for
-	// want of file descriptors for instance.
+	// example because the process is out of file descriptors.
 	acceptPause = 50 * time.Millisecond
 )
 
@@ -41,7 +41,7 @@ func (r *run) serveIPC(ln net.Listener) {
 	}
 }
 
-// handleIPC serves a connection, or turns it away where there is no room for it.
+// handleIPC serves a connection, or refuses it if there is no room for it.
 func (s *Server) handleIPC(c *conn, room bool) {
 	defer c.Close()
 	if s.opts.Profile == Blackhole {
@@ -58,9 +58,9 @@ func (s *Server) handleIPC(c *conn, room bool) {
 	k.tasks.Go(k.write)
 	switch {
 	case !room:
-		k.turnAway(reject(codeCapacity, "Server at capacity"))
+		k.refuse(reject(codeCapacity, "Server at capacity"))
 	case s.opts.Profile.isDesktop():
-		k.tasks.Go(k.expire)
+		k.tasks.Go(k.awaitReady)
 	}
 	k.read()
 	_ = c.Close()
@@ -69,19 +69,19 @@ func (s *Server) handleIPC(c *conn, room bool) {
 
 // An ipcSocket is one IPC connection.
 type ipcSocket struct {
-	socket
+	*socket
 	frames    ipcWire
 	handshook bool
 }
 
-// expire closes a connection that has not come to READY in time (rule R80).
-func (k *ipcSocket) expire() {
+// awaitReady closes a connection that READY was not sent on in time (rule R80).
+func (k *ipcSocket) awaitReady() {
 	timer := time.NewTimer(readyTimeout)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		k.srv.freezer.wait(k.conn.closed)
-		k.turnAway(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
+		k.refuse(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
 	case <-k.readyWaitOver:
 	case <-k.ended:
 	case <-k.conn.closed:
@@ -95,12 +95,12 @@ func (k *ipcSocket) read() {
 		if err != nil {
 			return
 		}
-		if k.ending() {
+		if k.isClosing() {
 			_, _ = io.Copy(io.Discard, k.conn)
 			return
 		}
 		if h.op > opPong && k.srv.opts.Profile.isDesktop() {
-			k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+			k.refuse(reject(codeBadJSON, "unknown opcode %d", h.op))
 			continue
 		}
 		injected := Fault{}
@@ -112,19 +112,19 @@ func (k *ipcSocket) read() {
 				return
 			}
 		}
-		k.limit(bodyTimeout)
+		k.limitRead(bodyTimeout)
 		body, err := readBody(k.conn, h)
 		if err != nil && !errors.Is(err, errTooBig) {
 			return
 		}
-		k.limit(0)
+		k.limitRead(0)
 		if !k.handleFrame(h, body, injected) {
 			return
 		}
 	}
 }
 
-// handleFrame does what one frame says; the body is nil when it was too large. It reports
+// handleFrame handles one frame; the body is nil if it was too large. It reports
 // whether the connection goes on.
 func (k *ipcSocket) handleFrame(h frameHeader, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
@@ -132,30 +132,30 @@ func (k *ipcSocket) handleFrame(h frameHeader, body []byte, injected Fault) bool
 	switch {
 	case h.op == opFrame && (k.handshook || desktop && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
-		return k.take(p, injected, refusal)
+		return k.handle(p, injected, refusal)
 	case refusal != nil:
-		k.turnAway(refusal)
+		k.refuse(refusal)
 	case h.op == opFrame:
-		k.turnAway(reject(codeBadJSON, "frame before the handshake"))
+		k.refuse(reject(codeBadJSON, "frame before the handshake"))
 	case h.op == opHandshake && k.handshook:
-		k.turnAway(reject(codeBadJSON, "second handshake"))
+		k.refuse(reject(codeBadJSON, "second handshake"))
 	case h.op == opHandshake:
 		k.handshake(body)
 	case h.op == opPing:
 		return k.pong(body)
 	case h.op == opClose && desktop:
-		k.shut(codeNormal, "closed by the peer")
+		k.close(codeNormal, "closed by the peer")
 	case h.op == opClose:
 		return false
 	case h.op == opPong:
 	default:
-		k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+		k.refuse(reject(codeBadJSON, "unknown opcode %d", h.op))
 	}
 	return true
 }
 
-// badFrame says why a frame is refused for what it is, not for what it says
-// (rule R47).
+// badFrame says why a frame is refused because of its form, not its content (rule
+// R47).
 func (s *Server) badFrame(h frameHeader, body []byte) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
@@ -168,8 +168,8 @@ func (s *Server) badFrame(h frameHeader, body []byte) *Rejection {
 	return nil
 }
 
-// pong answers a ping, which costs nothing and needs no handshake (rule R69).
-// It reports whether the connection goes on.
+// pong answers a ping, which costs no token and needs no handshake (rule R69). It
+// reports whether the connection goes on.
 func (k *ipcSocket) pong(data []byte) bool {
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.writesNoMore.Load() {
 		return true
@@ -177,7 +177,7 @@ func (k *ipcSocket) pong(data []byte) bool {
 	return k.frames.put(opPong, data) == nil
 }
 
-// handshake greets the peer, or says why not.
+// handshake admits the peer, or says why not.
 func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
 	k.srv.count(&k.srv.stats.Handshakes)
@@ -190,11 +190,11 @@ func (k *ipcSocket) handshake(body []byte) {
 	}
 	fields, err := decode(body)
 	if err != nil && err.Code == codeBadJSON {
-		k.turnAway(err)
+		k.refuse(err)
 		return
 	}
-	if id := stringOf(fields["client_id"]); id != nil {
-		k.clientID = *id
+	if id, ok := fields["client_id"].(string); ok {
+		k.clientID = id
 	}
 	k.admit(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {
@@ -204,18 +204,16 @@ func (k *ipcSocket) handshake(body []byte) {
 	})
 }
 
-// badHandshake says why the client would close a connection for its version; nil
-// when it would not (rule R79).
+// badHandshake says why the client would close a connection because of its
+// version; nil if it would not (rule R79).
 func (s *Server) badHandshake(fields map[string]any) *Rejection {
 	v, present := fields["v"]
 	n, ok := v.(json.Number)
-	switch {
-	case s.opts.Profile.isDesktop() && (!present || goodVersion(v)):
+	switch desktop := s.opts.Profile.isDesktop(); {
+	case desktop && (!present || goodVersion(v)), s.opts.Profile == ArRPC && (v == nil || v == "1"):
 		return nil
-	case s.opts.Profile.isDesktop():
+	case desktop:
 		return reject(codeBadJSON, "Invalid Version: %s", mustJSON(v))
-	case s.opts.Profile == ArRPC && (v == nil || v == "1"):
-		return nil
 	case v == nil:
 		return reject(codeVersion, "v is missing")
 	case !ok:
@@ -248,7 +246,7 @@ func (w *ipcWire) writeHalf(text []byte) error {
 	return w.write(frame(opFrame, text)[:frameHeaderSize+len(text)/2])
 }
 
-// writeClose says the code and then, where the OS can do that, that nothing follows.
+// writeClose sends the code and then closes the sending half, where the OS can do that.
 func (w *ipcWire) writeClose(code int, reason string) error {
 	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
 		return fmt.Errorf("close the IPC connection: %w", err)

@@ -244,9 +244,9 @@ func TestListsOfSeveralClients(t *testing.T) {
 	s.put("b", []Device{named(VideoInput, "y", "fourth")})
 	require.Equal(t, "fourth", s.registry()["y"].device.Model.Name)
 	require.Len(t, s.of("a"), 3)
-	require.Equal(t, []string{"y"}, ids(s.last()))
+	require.Equal(t, []string{"y"}, ids(s[len(s)-1].Devices))
 	s.put("a", nil)
-	require.Empty(t, s.last())
+	require.Empty(t, s[len(s)-1].Devices)
 	require.NotContains(t, s.registry(), "x")
 	for n := range 2 * maxClients {
 		s.put(fmt.Sprint(n), nil)
