@@ -47,11 +47,15 @@ var flags = []flag{
 	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
 }
 
-// asSeenByClient is what the client makes of a device of the list: it ignores
-// related ids of other lists, and flags unless it is an audioinput (rules R33, R36).
-func (d Device) asSeenByClient(list []Device) Device {
+// seenBy is what the client makes of a device. [Desktop] ignores related ids of
+// other lists, and flags unless it is an audioinput (rules R33, R36).
+func (r registered) seenBy(p Profile) Device {
+	d := r.device
+	if !p.isDesktop() {
+		return d
+	}
 	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(id string) bool {
-		return !slices.ContainsFunc(list, func(other Device) bool { return other.ID == id })
+		return !slices.ContainsFunc(r.list, func(other Device) bool { return other.ID == id })
 	})
 	if d.Type != AudioInput {
 		for _, f := range flags {
@@ -67,7 +71,7 @@ func unmuted(list []Device) []Device {
 	list = slices.Clone(list)
 	for i := range list {
 		if list[i].HardwareMute != nil {
-			list[i].HardwareMute = new(bool)
+			list[i].HardwareMute = new(false)
 		}
 	}
 	return list

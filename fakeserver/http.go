@@ -151,12 +151,14 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 
 // payloadFrom returns a payload with what the head of its request says.
 func (s *Server) payloadFrom(req *http.Request) Payload {
-	return Payload{
-		Transport: HTTP,
-		Conn:      connOf(req).id,
-		ClientID:  req.URL.Query().Get("client_id"),
-		Warnings:  s.requestWarnings(req),
+	p := Payload{Transport: HTTP, Conn: connOf(req).id, ClientID: req.URL.Query().Get("client_id")}
+	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
 	}
+	if req.ContentLength < 0 {
+		p.Warnings = append(p.Warnings, "request: no Content-Length")
+	}
+	return p
 }
 
 // badRequest says why the client would never answer a request; nil if it would
@@ -203,17 +205,6 @@ func (s *Server) refusal(req *http.Request) *Rejection {
 // To the real client, an empty origin is an origin, too (rule R24).
 func (o Options) refusesOrigin(origin string) bool {
 	return (origin != "" || o.Profile.isDesktop()) && !o.allowsOrigin(origin)
-}
-
-func (s *Server) requestWarnings(req *http.Request) []string {
-	var warnings []string
-	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
-		warnings = append(warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
-	}
-	if req.ContentLength < 0 {
-		warnings = append(warnings, "request: no Content-Length")
-	}
-	return warnings
 }
 
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arrived time.Time) {

@@ -34,8 +34,8 @@ func (s *Server) receive(d delivery) verdict {
 	if desktop && p.Transport == HTTP && d.refusal == nil && isNull(text) {
 		d.refusal = reject(0, "request: the body is null: never answered")
 	}
-	if d.noScope {
-		m.denyScope()
+	if d.noScope && m.cmd != nil && *m.cmd == command && m.nonce != nil && m.nonce != "" {
+		m.err = reject(codeScope, scopeMessage) // before its arguments are looked at (rule R20)
 	}
 	s.order.Lock()
 	defer s.order.Unlock()

@@ -79,7 +79,7 @@ func (r *record) add(p Payload) {
 	}
 }
 
-// after returns the oldest kept payload with a higher number than seq.
+// after returns the oldest payload whose Seq is above seq.
 func (r *record) after(seq int) (Payload, bool) {
 	i, _ := slices.BinarySearchFunc(r.list, seq+1, func(p Payload, seq int) int { return p.Seq - seq })
 	if i == len(r.list) {

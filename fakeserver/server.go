@@ -96,7 +96,7 @@ func (s *Server) begin(ports []int) error {
 		return fmt.Errorf("fake server: %w", err)
 	}
 	s.mu.Lock()
-	s.run, s.port, s.ipcPath = r, port, path
+	s.run, s.port, s.ipcPath, s.cached = r, port, path, map[string]bool{}
 	fault := s.fault
 	s.mu.Unlock()
 	s.changed.Notify()
@@ -138,7 +138,7 @@ func (s *Server) end() {
 	s.limiter.reset()
 	s.thaw()
 	s.mu.Lock()
-	s.run, s.cached = nil, nil
+	s.run = nil
 	s.mu.Unlock()
 	s.changed.Notify()
 	s.log.Debug("stopped")
@@ -289,7 +289,7 @@ func (s *Server) Lookup(id string) (Device, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.known[id]
-	return s.asSeenByClient(r), ok
+	return r.seenBy(s.opts.Profile), ok
 }
 
 // Known returns all devices that [Server.Lookup] would find, sorted by id.
@@ -298,16 +298,9 @@ func (s *Server) Known() []Device {
 	defer s.mu.Unlock()
 	var list []Device
 	for _, id := range slices.Sorted(maps.Keys(s.known)) {
-		list = append(list, s.asSeenByClient(s.known[id]))
+		list = append(list, s.known[id].seenBy(s.opts.Profile))
 	}
 	return list
-}
-
-func (s *Server) asSeenByClient(r registered) Device {
-	if s.opts.Profile.isDesktop() {
-		return r.device.asSeenByClient(r.list)
-	}
-	return r.device
 }
 
 // lookedUp notes that the client knows an application: it asks its own servers
@@ -315,9 +308,6 @@ func (s *Server) asSeenByClient(r registered) Device {
 func (s *Server) lookedUp(clientID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cached == nil {
-		s.cached = map[string]bool{}
-	}
 	if len(s.cached) < maxClients {
 		s.cached[clientID] = true
 	}

@@ -87,7 +87,8 @@ func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejecti
 
 // sendReady sends READY, unless there is a refusal or a fault.
 func (k *socket) sendReady(injected Fault, refusal *Rejection) {
-	if !k.cached() || injected.Kind == FaultOffline {
+	cached := k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID) // rule R81
+	if !cached || injected.Kind == FaultOffline {
 		if _, ok := k.srv.meetFault(k.transport, injected, FaultOffline); ok {
 			refusal = reject(codeClientID, offlineMessage)
 		}
@@ -106,12 +107,6 @@ func (k *socket) sendReady(injected Fault, refusal *Rejection) {
 		m.due = time.Now().Add(f.Delay)
 	}
 	k.send(m)
-}
-
-// cached reports whether the client admits the peer without looking up its
-// application (rule R81).
-func (k *socket) cached() bool {
-	return k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID)
 }
 
 func (k *socket) refuse(r *Rejection) {
@@ -176,7 +171,8 @@ func (k *socket) handle(p Payload, injected Fault, refusal *Rejection) bool {
 	if refusal == nil && k.tooEarly() {
 		refusal = reject(0, "message: sent before READY, lost")
 	}
-	v := k.srv.receive(delivery{Payload: p, refusal: refusal, injected: injected, noScope: k.noScope()})
+	noScope := k.transport == WebSocket && k.srv.opts.Profile.isDesktop() // rule R20
+	v := k.srv.receive(delivery{Payload: p, refusal: refusal, injected: injected, noScope: noScope})
 	switch {
 	case v.do == ignore:
 		return true
@@ -200,12 +196,6 @@ func (k *socket) handle(p Payload, injected Fault, refusal *Rejection) bool {
 // tooEarly reports whether what was just read had arrived before READY was sent (rule R16).
 func (k *socket) tooEarly() bool {
 	return !k.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
-}
-
-// noScope reports whether the command needs an authorization that the
-// connection cannot have (rule R20).
-func (k *socket) noScope() bool {
-	return k.transport == WebSocket && k.srv.opts.Profile.isDesktop()
 }
 
 // limitRead sets how long the peer may take to finish its message; 0: forever. It

@@ -52,15 +52,21 @@ func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
 func (s *Server) WaitPayload(ctx context.Context, after int) (Payload, error) {
 	var p Payload
 	err := s.wait(ctx, func() (ok bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p, ok = s.record.after(after)
+		p, ok = s.NextPayload(after)
 		return ok
 	})
 	if err != nil {
 		return p, fmt.Errorf("no payload after number %d (%s): %w", after, s.summary(), err)
 	}
 	return p, nil
+}
+
+// NextPayload returns the oldest recorded payload whose Seq is above after. It does
+// not wait.
+func (s *Server) NextPayload(after int) (p Payload, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.after(after)
 }
 
 // WaitStats returns when the counts are as wanted.
@@ -76,15 +82,13 @@ func (s *Server) summary() string {
 	text := fmt.Sprintf("%+v, %d devices in force", s.Stats(), len(s.Devices()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.record.list); n > 0 {
-		text += fmt.Sprintf(", last payload: %v", summaryOf(s.record.list[n-1]))
+	n := len(s.record.list)
+	if n == 0 {
+		return text
 	}
-	return text
-}
-
-func summaryOf(p Payload) string {
-	if p.Err != nil {
-		return "rejected, " + p.Err.Error()
+	last := s.record.list[n-1]
+	if last.Err != nil {
+		return text + ", last payload: rejected, " + last.Err.Error()
 	}
-	return fmt.Sprintf("taken, %d devices", len(p.Devices))
+	return text + fmt.Sprintf(", last payload: accepted, %d devices", len(last.Devices))
 }

@@ -92,7 +92,7 @@ func Start(addr string, clients ...*fakeserver.Server) (*Page, error) {
 	p.index = p.renderIndex()
 	for i, srv := range clients {
 		s := &screen{srv: srv, name: nameOf(srv, i, len(clients))}
-		s.update(ctx)
+		s.update()
 		p.screens = append(p.screens, s)
 		p.wg.Go(func() { p.follow(ctx, s) })
 	}
@@ -137,7 +137,7 @@ func (p *Page) track(_ net.Conn, state http.ConnState) {
 func (p *Page) follow(ctx context.Context, s *screen) {
 	for {
 		changed := s.srv.Changed()
-		s.update(ctx)
+		s.update()
 		p.changed.Notify()
 		select {
 		case <-changed:

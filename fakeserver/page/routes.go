@@ -159,12 +159,12 @@ func (p *Page) serveRaw(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "no such client or payload", http.StatusNotFound)
 		return
 	}
-	raw, ok := p.screens[client].raw(req.Context(), seq)
-	if !ok {
+	payload, _ := p.screens[client].srv.NextPayload(seq - 1)
+	if payload.Seq != seq || seq == 0 {
 		http.Error(w, "this payload is no longer kept", http.StatusNotFound)
 		return
 	}
-	send(w, "text/plain; charset=utf-8", readable(raw))
+	send(w, "text/plain; charset=utf-8", readable(payload.Raw))
 }
 
 // readable is a payload indented, with every character escaped that has no

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"reflect"
 	"slices"
 	"sync"
@@ -29,17 +28,16 @@ type screen struct {
 
 // update reads what has changed. A long list of payloads costs nothing but the
 // latest of it.
-func (s *screen) update(ctx context.Context) {
+func (s *screen) update() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total := s.srv.Stats().Payloads
 	for s.seen = max(s.seen, total-maxShown); s.seen < total; {
-		p, err := s.srv.WaitPayload(ctx, s.seen) // there is one, so it does not wait
-		if err != nil {
-			return
-		}
-		s.add(p)
+		p, _ := s.srv.NextPayload(s.seen) // there is one
+		s.seen = p.Seq
+		s.payloads = append(s.payloads, payloadOf(p))
 	}
+	s.payloads = slices.Delete(s.payloads, 0, max(0, len(s.payloads)-maxShown))
 	s.head = headOf(s.srv, s.name)
 	var lists []listView
 	for _, app := range slices.Sorted(slices.Values(s.srv.ClientIDs())) {
@@ -51,23 +49,6 @@ func (s *screen) update(ctx context.Context) {
 		s.lists = lists
 		s.version++
 	}
-}
-
-func (s *screen) add(p fakeserver.Payload) {
-	s.seen = p.Seq
-	s.payloads = append(s.payloads, payloadOf(p))
-	if len(s.payloads) > maxShown {
-		s.payloads = slices.Delete(s.payloads, 0, 1)
-	}
-}
-
-// raw is a payload as it was received, while the client keeps it.
-func (s *screen) raw(ctx context.Context, seq int) ([]byte, bool) {
-	if seq < 1 || seq > s.srv.Stats().Payloads {
-		return nil, false
-	}
-	p, err := s.srv.WaitPayload(ctx, seq-1) // there is this one or a later one, so it does not wait
-	return p.Raw, err == nil && p.Seq == seq
 }
 
 // A cursor is what one browser has been told of a screen. The zero value is
