@@ -56,9 +56,7 @@ func (f flag) value(d fakeserver.Device) flagValue {
 	return "absent"
 }
 
-func (c condition) empty() bool {
-	return c == condition{}
-}
+func (c condition) empty() bool { return c == condition{} }
 
 // holds reports whether a list is as wanted. Before the first report nothing holds: p is nil.
 func (c condition) holds(p *fakeserver.Payload) bool {
@@ -130,13 +128,8 @@ func (c condition) String() string {
 	for _, f := range c.flags() {
 		parts = append(parts, f.name+" "+string(f.want))
 	}
-	text := strings.Join(parts, ", ")
-	if text != "" && of != "" {
-		text += " of " + of
-	}
-	parts = nil
-	if text != "" {
-		parts = append(parts, text)
+	if n := len(parts); n > 0 && of != "" {
+		parts[n-1] += " of " + of
 	}
 	switch {
 	case c.Devices != nil:

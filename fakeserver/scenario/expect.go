@@ -90,12 +90,12 @@ func (d expectAction) run(ctx context.Context, r *runner) outcome {
 func (r *runner) watch(ctx context.Context, name string, judge func(h history, over time.Duration) verdict) outcome {
 	for c := r.clients[name]; ; {
 		over := time.Since(r.anchor) // before the reading, which has all that came until then
-		v := judge(c.history(r.anchor), over)
+		v := judge(c.historySince(r.anchor), over)
 		if v.decided {
 			c.cursor = max(c.cursor, v.cursor)
 			return v.outcome
 		}
-		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
+		if err := c.awaitPayload(ctx, r.anchor.Add(v.until)); err != nil {
 			return failure(err.Error())
 		}
 	}
@@ -147,13 +147,12 @@ func (v *verdict) measureUntil(h history, c count) {
 		return
 	}
 	for n := range len(h.payloads) + 1 {
-		if c.of(h, n) < c.span.min {
-			continue
+		if c.of(h, n) >= c.span.min {
+			if took := h.arrival(n); v.measured == nil || took > *v.measured {
+				v.measured = &took
+			}
+			return
 		}
-		if took := h.arrival(n); v.measured == nil || took > *v.measured {
-			v.measured = &took
-		}
-		return
 	}
 }
 
@@ -193,12 +192,7 @@ func (d expectAction) notOnce(c conditionHistory) string {
 
 // lastsWhole reports whether the expectation has to wait until its time is over.
 func (d expectAction) lastsWhole() bool {
-	for _, c := range d.counts() {
-		if c.span.max >= 0 {
-			return true
-		}
-	}
-	return d.Once
+	return d.Once || slices.ContainsFunc(d.counts(), func(c count) bool { return c.span.max >= 0 })
 }
 
 // seen says what the client was told by the first n payloads.
@@ -237,19 +231,19 @@ func (d neverAction) run(ctx context.Context, r *runner) outcome {
 
 // judge is told how long the time lasts from the anchor, of which over has passed.
 func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
-	course := h.conditionHistory(d.condition)
-	reached, _, ok := course.from(h.cursor)
+	reached, _, ok := h.conditionHistory(d.condition).from(h.cursor)
+	took := h.arrival(reached)
+	v := verdict{decided: true, cursor: len(h.payloads)}
 	switch {
-	case ok && h.arrival(reached) <= lasts:
-		v := verdict{decided: true, cursor: len(h.payloads)}
-		took := h.arrival(reached)
+	case ok && took <= lasts:
 		v.outcome = failure(d.seen(h.reported(reached)))
 		v.measured = &took
-		return v
 	case over < lasts+recordingTime:
 		return verdict{until: lasts + recordingTime}
+	default:
+		v.seen = d.seen(h.reported(len(h.payloads)))
 	}
-	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.seen(h.reported(len(h.payloads)))}}
+	return v
 }
 
 // round makes a measured time readable.

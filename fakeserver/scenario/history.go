@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"sidetone/fakeserver"
@@ -63,17 +64,15 @@ func (h history) conditionHistory(c condition) conditionHistory {
 // from finds the first time at or after the cursor that the condition held, and since when it
 // had held then.
 func (c conditionHistory) from(cursor int) (met, since int, ok bool) {
-	for met = cursor; met < len(c); met++ {
-		if !c[met] {
-			continue
-		}
-		since = met
-		for since > 0 && c[since-1] {
-			since--
-		}
-		return met, since, true
+	i := slices.Index(c[cursor:], true)
+	if i < 0 {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	met = cursor + i
+	for since = met; since > 0 && c[since-1]; {
+		since--
+	}
+	return met, since, true
 }
 
 // transitions counts how often the condition came to hold, and how often it ceased to.

@@ -18,8 +18,12 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	b.WriteString("| # | step | result | time | expected | seen |\n|---|---|---|---|---|---|\n")
 	for i, result := range r.Results {
+		status := string(result.Status)
+		if result.Status == Failed {
+			status = "**FAILED**"
+		}
 		fmt.Fprintf(&b, "| %d%s | %s | %s | %s | %s | %s |\n", i+1, r.roundMark(i),
-			plain(result.Title), result.mark(), result.time(), plain(result.Expected), plain(result.Seen))
+			plain(result.Title), status, result.time(), plain(result.Expected), plain(result.Seen))
 	}
 	for i, result := range r.Results {
 		if result.Status == Failed {
@@ -44,13 +48,6 @@ func (r *Report) roundMark(i int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (round %d)", this)
-}
-
-func (r Result) mark() string {
-	if r.Status == Failed {
-		return "**FAILED**"
-	}
-	return string(r.Status)
 }
 
 // escapes are the signs that Markdown would act on.

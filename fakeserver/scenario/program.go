@@ -46,10 +46,10 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 	var wrong string
 	select {
 	case <-p.done:
+		wrong = p.status()
 		if p.err == nil {
-			return outcome{seen: "exit status 0"}
+			return outcome{seen: wrong}
 		}
-		wrong = p.err.Error()
 	case <-time.After(deadline):
 		wrong = fmt.Sprintf("it did not end within %v", deadline)
 	case <-ctx.Done():
@@ -67,7 +67,7 @@ const killAfter = 5 * time.Second
 // where a program cannot be asked, it is killed at once.
 func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	p.asked = true
-	if ended, _ := p.ended(); ended {
+	if p.ended() {
 		return true
 	}
 	terminateGroup(p.cmd.Process)
@@ -82,17 +82,21 @@ func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	return false
 }
 
-// ended reports whether the program has ended, and how.
-func (p *program) ended() (ended bool, how string) {
+func (p *program) ended() bool {
 	select {
 	case <-p.done:
+		return true
 	default:
-		return false, ""
+		return false
 	}
+}
+
+// status says how the program has ended.
+func (p *program) status() string {
 	if p.err != nil {
-		return true, p.err.Error()
+		return p.err.Error()
 	}
-	return true, "exit status 0"
+	return "exit status 0"
 }
 
 // outputTail is the end of the program's output, in printable characters.
@@ -102,8 +106,7 @@ func (p *program) outputTail() string {
 	if err != nil {
 		return ""
 	}
-	tail := io.NewSectionReader(p.output, max(0, info.Size()-most), most)
-	data, err := io.ReadAll(tail)
+	data, err := io.ReadAll(io.NewSectionReader(p.output, max(0, info.Size()-most), most))
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,7 +190,7 @@ func (r *runner) settleLater(d expectAction) {
 func (r *runner) settlePending() {
 	for _, p := range r.pending {
 		result := &r.report.Results[p.result]
-		wrong := p.action.notOnce(p.client.history(r.anchor).conditionHistory(p.action.condition))
+		wrong := p.action.notOnce(p.client.historySince(r.anchor).conditionHistory(p.action.condition))
 		if wrong == "" || result.Status != Passed {
 			continue
 		}
@@ -216,9 +217,9 @@ func (r *runner) launch(d runAction) (*program, error) {
 
 // program finds the background program that was started last under a name.
 func (r *runner) program(name string) *program {
-	for i := len(r.programs) - 1; i >= 0; i-- {
-		if r.programs[i].name == name {
-			return r.programs[i]
+	for _, p := range slices.Backward(r.programs) {
+		if p.name == name {
+			return p
 		}
 	}
 	return nil
@@ -227,14 +228,10 @@ func (r *runner) program(name string) *program {
 // endPrograms ends the background programs but the first few, the youngest first. What the
 // clients are told meanwhile concerns no expectation.
 func (r *runner) endPrograms(keep int) {
-	for i := len(r.programs) - 1; i >= keep; i-- {
-		p := r.programs[i]
-		title := firstLine(strings.Join(p.cmd.Args, " "))
-		if p.name != "" {
-			title = p.name
-		}
-		if ended, how := p.ended(); ended && !p.asked {
-			r.note("%s ended by itself: %s\n%s", title, how, p.outputTail())
+	for _, p := range slices.Backward(r.programs[keep:]) {
+		title := cmp.Or(p.name, firstLine(strings.Join(p.cmd.Args, " ")))
+		if ended := p.ended(); ended && !p.asked {
+			r.note("%s ended by itself: %s\n%s", title, p.status(), p.outputTail())
 		} else if !ended && !p.terminate(context.Background(), killAfter) {
 			r.note("%s did not end within %v and was killed", title, killAfter)
 		}

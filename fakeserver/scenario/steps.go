@@ -46,9 +46,8 @@ type promptAction struct {
 func (d promptAction) String() string { return "prompt: " + firstLine(d.text) }
 
 func (d promptAction) run(ctx context.Context, r *runner) outcome {
-	wait := d.confirm && r.opts.Confirm != nil
 	r.printf("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
-	if !wait {
+	if !d.confirm || r.opts.Confirm == nil {
 		return outcome{seen: "shown"}
 	}
 	switch err := r.opts.Confirm(ctx); {
@@ -129,14 +128,13 @@ func (d terminateAction) run(ctx context.Context, r *runner) outcome {
 	if p == nil {
 		return failure("it was not started")
 	}
-	if ended, how := p.ended(); ended {
-		return outcome{failed: true, seen: "it had ended by itself: " + how, excerpt: p.outputTail()}
+	if p.ended() {
+		return outcome{failed: true, seen: "it had ended by itself: " + p.status(), excerpt: p.outputTail()}
 	}
 	if !p.terminate(ctx, d.deadline) {
 		return outcome{failed: true, seen: fmt.Sprintf("it did not end within %v and was killed", d.deadline), excerpt: p.outputTail()}
 	}
-	_, how := p.ended()
-	return outcome{seen: how}
+	return outcome{seen: p.status()}
 }
 
 func firstLine(s string) string {
