@@ -59,7 +59,7 @@ func postIn(chunked bool, cut func(text string) []string) probe {
 
 // postPieces sends a command in pieces, at the cost of a token.
 func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd, nonce string) (outcome, error) {
-	p, err := r.admit(ctx, r.target.ClientID, HTTP)
+	p, err := r.admit(ctx, r.target.ClientID, HTTP, false)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -81,18 +81,17 @@ type posting struct {
 	noClient bool     // clientID is only whose token it costs
 	header   []string // nil means a good one
 	body     string   // "" means the payload
+	now      bool     // without waiting for a token
 }
 
 // postAs is the probe that sends it.
 func postAs(p posting) probe {
-	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p, r.admit) }
+	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p) }
 }
 
-// post sends a command over HTTP, at the cost of a token that admit grants.
-func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, error) {
-	if p.clientID == "" {
-		p.clientID = r.target.ClientID
-	}
+// post sends a command over HTTP, at the cost of a token.
+func (r *run) post(ctx context.Context, p posting) (outcome, error) {
+	p.clientID = cmp.Or(p.clientID, r.target.ClientID)
 	v, clientID := cmp.Or(p.v, "1"), p.clientID
 	if p.noV {
 		v = ""
@@ -104,16 +103,13 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 		p.header = []string{jsonType}
 	}
 	c := r.compose(p.payload)
-	if p.body == "" {
-		p.body = c.text
-	}
-	pass, err := admit(ctx, p.clientID, HTTP)
+	pass, err := r.admit(ctx, p.clientID, HTTP, p.now)
 	if err != nil {
 		return outcome{}, err
 	}
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.payload.sets()
-	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: p.body}, pass.wait)
+	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: cmp.Or(p.body, c.text)}, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
 	pass.answered(o)
 	r.settle(p.payload, o, before)
@@ -131,7 +127,7 @@ func postChecks() []check {
 
 // badPostChecks send what is wrong with a POST as such.
 func badPostChecks() []check {
-	bad := func(id, sentence string, client expectation, p posting) check {
+	bad := func(id, sentence string, client Column, p posting) check {
 		c := fullCheck(InHTTP, id, sentence, client, postAs(p))
 		if p.clientID != "" {
 			return c.asOther()

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-func takePost(ctx context.Context, r *run) (outcome, error) {
-	return r.post(ctx, posting{}, r.acquireNow)
-}
+// takePost takes a token by a POST.
+var takePost = postAs(posting{now: true})
 
-// takeOpening is the probe that opens a connection at once, and so takes a token.
+// takeOpening is the probe that takes a token by opening a connection.
 func takeOpening(t Transport) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		return r.tryOpening(ctx, r.opening(t), r.acquireNow)
+		o := r.opening(t)
+		o.now = true
+		return r.tryOpening(ctx, o)
 	}
 }
 
@@ -100,7 +101,7 @@ func (r *run) queueTime() time.Duration { return min(transit, r.opts.Refill/10) 
 
 // queuePost sends a POST that has to wait for its turn. The caller closes the connection.
 func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {
-	p, _ := r.acquireNow(ctx, r.target.ClientID, HTTP)
+	p := r.admitNow(r.target.ClientID, HTTP)
 	t, err := r.rawHTTP(ctx, p.wait)
 	if err != nil {
 		return nil, command{}, p, err
@@ -125,7 +126,7 @@ func leavePost(ctx context.Context, r *run) error {
 }
 
 func leavePipe(ctx context.Context, r *run) error {
-	p, _ := r.acquireNow(ctx, r.target.ClientID, IPC)
+	p := r.admitNow(r.target.ClientID, IPC)
 	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
 		return err

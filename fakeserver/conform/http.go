@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -146,16 +145,7 @@ func (p reply) command(cmd, nonce string) outcome {
 	return o
 }
 
-func (p reply) describe() string {
-	parts := []string{}
-	if p.kind != "" {
-		parts = append(parts, sanitize(p.kind))
-	}
-	if len(p.body) > 0 {
-		parts = append(parts, compact(p.body))
-	}
-	return strings.Join(parts, ": ")
-}
+func (p reply) describe() string { return joinNonEmpty(": ", sanitize(p.kind), compact(p.body)) }
 
 // dialTCP connects to the server of the URL.
 func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {

@@ -15,6 +15,7 @@ type opening struct {
 	transport Transport
 	v         any // version; nil: none
 	clientID  string
+	now       bool // without waiting for a token
 
 	// Of a WebSocket.
 	encoding, origin string
@@ -79,8 +80,8 @@ func (r *run) greet(ctx context.Context, o opening, wait time.Duration) (*link, 
 }
 
 // tryOpening opens a connection only to see what becomes of it.
-func (r *run) tryOpening(ctx context.Context, o opening, admit admission) (outcome, error) {
-	p, err := admit(ctx, o.clientID, o.transport)
+func (r *run) tryOpening(ctx context.Context, o opening) (outcome, error) {
+	p, err := r.admit(ctx, o.clientID, o.transport, o.now)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -97,14 +98,14 @@ func opened(t Transport, change func(*opening)) probe {
 		o := r.opening(t)
 		o.origin = r.target.Origin
 		change(&o)
-		return r.tryOpening(ctx, o, r.admit)
+		return r.tryOpening(ctx, o)
 	}
 }
 
 // paying is the probe that gets a pass for the target's client id first.
 func paying(t Transport, use func(ctx context.Context, r *run, p pass) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		p, err := r.admit(ctx, r.target.ClientID, t)
+		p, err := r.admit(ctx, r.target.ClientID, t, false)
 		if err != nil {
 			return outcome{}, err
 		}

@@ -16,7 +16,7 @@ func (r *run) progress(plan []check) Progress {
 	p := Progress{Done: r.tried, Total: r.tried + len(ahead)}
 	for i, c := range ahead {
 		if i == 0 {
-			p.Check = c.id
+			p.Check = c.ID
 		}
 		p.Remaining += r.takes(c)
 	}
@@ -34,12 +34,12 @@ func (r *run) ahead(plan []check) (ahead []check) {
 			cost = 0
 		}
 		poor := !r.opts.All && cost > tokens
-		if r.skipReason(c) != "" || out[c.needs] || poor || c.group == InPayload && !payloads {
-			out[c.id] = true
+		if r.skipReason(c) != "" || out[c.needs] || poor || c.Group == InPayload && !payloads {
+			out[c.ID] = true
 			continue
 		}
 		tokens -= cost
-		if c.takesCommands && (c.transport() != HTTP || r.opts.All) {
+		if c.takesCommands && (c.Transport != HTTP || r.opts.All) {
 			payloads = true
 		}
 		ahead = append(ahead, c)
@@ -54,8 +54,8 @@ func (r *run) takes(c check) time.Duration {
 	if c.hangs() {
 		d += r.opts.Patience
 	}
-	t, cost := c.transport(), c.cost
-	if c.group == InPayload && r.opts.All && r.commandTransport() == HTTP {
+	t, cost := c.Transport, c.cost
+	if c.Group == InPayload && r.opts.All && r.commandTransport() == HTTP {
 		t, cost = HTTP, 1
 	}
 	if limited, known := r.limited(t); limited || !known {

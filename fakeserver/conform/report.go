@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,24 +75,13 @@ type Report struct {
 	Notes   []string      `json:"notes,omitempty"` // what a reader must know, whole sentences
 }
 
-func (r *Report) add(c check, o outcome) {
-	result := Check{
-		ID: c.id, Group: c.group, Transport: c.transport(), Sentence: c.sentence,
-		Got: o.got, Detail: o.detail, WaitedMS: o.waited.Milliseconds(), Why: o.skip,
-		Spec:   Column{c.spec.verdict(o), c.spec.want, c.spec.basis},
-		Client: Column{c.client.verdict(o), c.client.want, c.client.basis},
+func (r *Report) add(c Check, o outcome) {
+	c.Got, c.Detail, c.WaitedMS, c.Why = o.got, o.detail, o.waited.Milliseconds(), o.skip
+	c.Spec.Verdict, c.Client.Verdict = c.Spec.judge(o), c.Client.judge(o)
+	if c.Group == InPayload {
+		c.Transport = o.via
 	}
-	if c.group == InPayload {
-		result.Transport = o.via
-	}
-	r.Checks = append(r.Checks, result)
-}
-
-// rest adds the checks that a run did not come to.
-func (r *Report) rest(plan []check) {
-	for _, c := range plan {
-		r.add(c, skipped("the run broke off"))
-	}
+	r.Checks = append(r.Checks, c)
 }
 
 // Spec counts against the written specification.
@@ -160,22 +150,9 @@ func (r *Report) JSON() []byte {
 
 // asker names the program that asked, and where it ran.
 func (r *Report) asker() string {
-	text := strings.TrimSpace("fakeserver " + r.Version)
-	for _, where := range []string{r.Host, r.System} {
-		if where != "" {
-			text += ", " + where
-		}
-	}
-	return text
+	return joinNonEmpty(", ", strings.TrimSpace("fakeserver "+r.Version), r.Host, r.System)
 }
 
-// server names what was asked.
-func (r *Report) server() string {
-	var names []string
-	for _, name := range []string{r.Target.URL, r.Target.IPC} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " and ")
+func joinNonEmpty(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
 }

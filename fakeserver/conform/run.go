@@ -61,17 +61,19 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	}
 	plan := checks(t)
 	for i, c := range plan {
-		if p := r.progress(plan[i:]); p.Check == c.id && r.takes(c) > 0 {
+		if p := r.progress(plan[i:]); p.Check == c.ID && r.takes(c) > 0 {
 			o.Progress(p)
 		}
 		var out outcome
 		if out, err = r.try(ctx, c); err != nil {
 			break
 		}
-		r.results[c.id] = out
-		report.add(c, out)
+		r.results[c.ID] = out
+		report.add(c.Check, out)
 	}
-	report.rest(plan[len(report.Checks):])
+	for _, c := range plan[len(report.Checks):] {
+		report.add(c.Check, skipped("the run broke off"))
+	}
 	report.Notes = r.notes(ctx)
 	report.Took = time.Since(report.Began)
 	return report, err
@@ -117,7 +119,7 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 		}
 		return skipped("connection refused"), nil
 	}
-	r.refused, r.last = 0, c.id
+	r.refused, r.last = 0, c.ID
 	r.tried++
 	return o, err
 }
@@ -131,7 +133,7 @@ func (r *run) skipReason(c check) string {
 		return needsAll
 	case !done:
 		return ""
-	case c.limit && r.unlimited(c.transport()):
+	case c.limit && r.unlimited(c.Transport):
 		return noLimit
 	case base.skip != "":
 		return base.skip
@@ -156,34 +158,32 @@ func (p pass) answered(o outcome) {
 	}
 }
 
-// An admission grants a pass for a client id. The error is a notTried, or the context's.
-type admission func(ctx context.Context, clientID string, t Transport) (pass, error)
-
-// admit grants a pass. A quick run has two for each client id; any other waits
-// for a token where the server is known to count them.
-func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, error) {
+// admit grants a pass. A quick run has two for each client id; a full run waits for a
+// token, except now, if the server is known to count them. The error is a notTried, or
+// the context's.
+func (r *run) admit(ctx context.Context, clientID string, t Transport, now bool) (pass, error) {
 	b := r.bucket(clientID)
-	if !r.opts.All && b.spent >= capacity {
+	if !now && !r.opts.All && b.spent >= capacity {
 		return pass{}, notTried(needsAll)
 	}
-	if limited, known := r.limited(t); limited && known {
+	if limited, known := r.limited(t); !now && limited && known {
 		if err := sleep(ctx, b.wait(time.Now())); err != nil {
 			return pass{}, err
 		}
 	}
-	return r.acquireNow(ctx, clientID, t)
+	return r.admitNow(clientID, t), nil
 }
 
-// acquireNow grants a pass at once. Until a token is surely there, the answer has as
-// much longer to come.
-func (r *run) acquireNow(_ context.Context, clientID string, t Transport) (pass, error) {
+// admitNow grants a pass at once. The answer may take longer by the time until a token
+// is surely there.
+func (r *run) admitNow(clientID string, t Transport) pass {
 	b, now := r.bucket(clientID), time.Now()
 	p := pass{wait: r.opts.Patience, bucket: b}
 	if limited, known := r.limited(t); limited || !known {
 		p.wait += b.wait(now)
 	}
 	b.spend(now)
-	return p, nil
+	return p
 }
 
 // limited says whether the server has a rate limit on a transport. One that was
@@ -241,7 +241,7 @@ func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	if l := r.links[t]; l != nil && !l.dead {
 		return l, nil
 	}
-	p, err := r.admit(ctx, r.target.ClientID, t)
+	p, err := r.admit(ctx, r.target.ClientID, t, false)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func wrap(note string, width int, indent string) string {
 // Markdown is the report as a document, with all that is known of each check.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(r.server()),
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(joinNonEmpty(" and ", r.Target.URL, r.Target.IPC)),
 		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), code(r.asker()), r.Summary())
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)
