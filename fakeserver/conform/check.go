@@ -41,7 +41,6 @@ func (c Column) judge(o outcome) Verdict {
 	return Differs
 }
 
-// A check is one question to the server.
 type check struct {
 	Check                       // without its result; a sentence has at most 36 characters
 	needs         string        // id of the check without whose answer this one means nothing
@@ -54,10 +53,10 @@ type check struct {
 	probe         probe
 }
 
-// A probe asks the question. The error is a notTried, or ends the run.
+// A probe runs a check. The error is a notTried, or ends the run.
 type probe func(ctx context.Context, r *run) (outcome, error)
 
-// notTried is why a check was not tried.
+// notTried says why a check was not tried.
 type notTried string
 
 func (n notTried) Error() string { return string(n) }
@@ -88,7 +87,6 @@ func fullCheck(g Group, id, sentence string, client Column, p probe) check {
 	return c
 }
 
-// specified adds what the specification expects.
 func (c check) specified(want ...string) check {
 	c.Spec = expects(Specified, want...)
 	return c

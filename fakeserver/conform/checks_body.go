@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// transit is the time within which what was sent is surely read, or within which
-// READY may have been on its way when a command was sent.
+// transit is how long data may be under way: what was sent is read within it, and a READY may
+// have been sent that long before.
 const transit = 100 * time.Millisecond
 
 const (
@@ -21,7 +21,7 @@ const (
 	largeBody = 4 << 20
 )
 
-// bodyChecks are about how requests follow each other, and how bodies come.
+// bodyChecks are about consecutive requests on one connection, and how bodies are sent.
 func bodyChecks() []check {
 	body := func(id, sentence, want string, p probe) check {
 		return fullCheck(InHTTP, id, sentence, expects(Ran, want), p)
@@ -49,7 +49,7 @@ func inChunks(text string) (chunks []string) {
 	return append(chunks, "0\r\n\r\n")
 }
 
-// postIn sends an empty list whose body comes in several writes.
+// postIn posts an empty list whose body is sent in several writes.
 func postIn(chunked bool, cut func(text string) []string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		c := r.compose(payload{})
@@ -57,7 +57,7 @@ func postIn(chunked bool, cut func(text string) []string) probe {
 	}
 }
 
-// postPieces sends a command in pieces, at the cost of a token.
+// postPieces posts a command whose body is sent in pieces, at the cost of a token.
 func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd, nonce string) (outcome, error) {
 	p, err := r.admit(ctx, r.target.ClientID, HTTP, false)
 	if err != nil {
@@ -82,11 +82,12 @@ func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd
 	}
 	o := t.read(http.MethodPost).command(cmd, nonce)
 	p.answered(o)
-	r.settle(payload{}, o, r.mayHoldDevices)
+	r.noteDevices(payload{}, o, r.mayHoldDevices)
 	return o, ctx.Err()
 }
 
-// splitCharacter cuts a body inside a character of its nonce, which the answer repeats (rule R86).
+// splitCharacter splits a body inside a character of its nonce, which the answer repeats (rule
+// R86).
 func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 	c := r.compose(payload{nonce: "conform-\u20ac"})
 	at := strings.Index(c.text, "\u20ac") + 1
@@ -100,7 +101,8 @@ func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 	return o, err
 }
 
-// afterHang sends a request that the client never answers, and a good one on the same connection (rule R82).
+// afterHang sends a request that the client never answers, then a good one on the same
+// connection (rule R82).
 func afterHang(r *run, t *rawHTTP) (outcome, error) {
 	hang := r.goodPost(r.compose(payload{}).text)
 	hang.path, hang.keep = rpcPath("2", r.target.ClientID), true
@@ -117,7 +119,7 @@ func afterHang(r *run, t *rawHTTP) (outcome, error) {
 	return o, nil
 }
 
-// unused leaves a connection alone after an answer (rule R84).
+// unused leaves a connection idle after an answer (rule R84).
 func unused(r *run, t *rawHTTP) (outcome, error) {
 	t.write(getRoot.bytes(r.address))
 	if p := t.read(http.MethodGet); p.got != "" {

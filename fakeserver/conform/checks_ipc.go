@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// pipeChecks tell whether there is an IPC server and whether it takes commands.
+// pipeChecks find out whether there is an IPC server and whether it accepts commands.
 func pipeChecks() []check {
 	ipc := func(id, sentence, want string, p probe) check {
 		return quickCheck(InIPC, id, sentence, expects(Read, want), p)
 	}
 	askPipe := func(ctx context.Context, r *run) (outcome, error) { return r.ask(ctx, IPC, payload{}) }
 	return []check{
-		ipc("handshake", "handshake", readyUser, connect(IPC, "")).costing(1),
+		ipc("handshake", "handshake", readyUser, openLink(IPC, "")).costing(1),
 		ipc("ping", "PING", pongSame, ping).after("ipc-handshake"),
 		ipc("command", "empty list", success, afterReady(IPC, askPipe)).after("ipc-handshake").commanding(),
 		fullCheck(InIPC, "rate", "three handshakes at once", expects(Ran, queued), rate(IPC, takeOpening(IPC))).costing(capacity + 1),
 	}
 }
 
-// ping sends a PING; the answer bears the same data.
 func ping(ctx context.Context, r *run) (outcome, error) {
 	l := r.links[IPC]
 	if l == nil {
@@ -41,7 +40,7 @@ func ping(ctx context.Context, r *run) (outcome, error) {
 	})
 }
 
-// badPipeChecks are connections that a client closes or lets pass, and messages at its limits.
+// badPipeChecks are connections that a client closes or accepts, and messages at its limits.
 func badPipeChecks() []check {
 	version := func(id, sentence string, want string, v any) check {
 		return fullCheck(InIPC, id, sentence, expects(Ran, want), opened(IPC, func(o *opening) { o.v = v }))
@@ -64,7 +63,8 @@ func badPipeChecks() []check {
 	}
 }
 
-// commandWithHandshake sends handshake and command at once, and another command after READY (rule R16).
+// commandWithHandshake sends handshake and command in one write, and another command after
+// READY (rule R16).
 func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) {
 	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
@@ -74,7 +74,7 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	first := r.compose(payload{})
 	l.nonces[first.nonce] = true
 	l.sendBytes(append(frame(opHandshake, handshake(1, r.target.ClientID)), frame(opFrame, []byte(first.text))...), p.wait)
-	o, _, err := l.greeting(ctx, p.wait)
+	o, _, err := l.awaitReady(ctx, p.wait)
 	p.answered(o)
 	if err != nil || o.got != ready {
 		return o, err
@@ -82,7 +82,7 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	return l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
 }
 
-// onLink is the probe that uses the open connection.
+// onLink uses the open connection.
 func onLink(use func(context.Context, *run, *link) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		l, err := r.link(ctx, IPC)
@@ -93,7 +93,7 @@ func onLink(use func(context.Context, *run, *link) (outcome, error)) probe {
 	}
 }
 
-// largest sends the largest message that a client takes (rule R47).
+// largest sends the largest message that a client accepts (rule R47).
 func largest(ctx context.Context, r *run, l *link) (outcome, error) {
 	c := r.compose(payload{})
 	c.text += strings.Repeat(" ", maxMessage-len(c.text))
@@ -117,14 +117,14 @@ func pipelined(ctx context.Context, r *run, l *link) (outcome, error) {
 		case e.kind != eventText || a.event() || !slices.Contains(order, nonce):
 			return outcome{}, false
 		case nonce != order[0]:
-			return outcome{got: disorder}, true
+			return outcome{got: outOfOrder}, true
 		}
 		order = order[1:]
 		return outcome{got: inOrder}, len(order) == 0
 	})
 }
 
-// invalidFrameChecks break the rules of the transport.
+// invalidFrameChecks violate the framing or the order of frames.
 func invalidFrameChecks() []check {
 	closes := expects(Ran, closeWith(1003))
 	invalid := func(id, sentence string, parts ...[]byte) check {
@@ -147,7 +147,7 @@ func invalidFrameChecks() []check {
 	}
 }
 
-// beforeHandshake is the probe that uses a connection without a handshake, which costs no token.
+// beforeHandshake uses a connection without a handshake, which costs no token.
 func beforeHandshake(use func(context.Context, *run, *link) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		l, err := r.dialPipe(ctx, r.opts.Patience)
@@ -159,7 +159,8 @@ func beforeHandshake(use func(context.Context, *run, *link) (outcome, error)) pr
 	}
 }
 
-// commandWithoutHandshake sends a command, and a ping that shows that the server has seen it.
+// commandWithoutHandshake sends a command, then a ping whose answer shows that the server has
+// read both.
 func commandWithoutHandshake(ctx context.Context, r *run, l *link) (outcome, error) {
 	l.sendCommand(r.compose(payload{}), r.opts.Patience)
 	l.send(opPing, []byte("{}"), r.opts.Patience)
@@ -178,7 +179,7 @@ const (
 	pingTime = 3 * time.Second
 )
 
-// ipcLimitChecks are about limits of the client as a whole.
+// ipcLimitChecks are about limits of the whole client.
 func ipcLimitChecks() []check {
 	turnedAway := expects(Ran, closeWith(1006))
 	return []check{
@@ -188,7 +189,7 @@ func ipcLimitChecks() []check {
 	}
 }
 
-// neverReady pings instead of shaking hands.
+// neverReady sends pings instead of a handshake.
 func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	began := time.Now()
 	for time.Since(began) < readyTime+pingTime {
@@ -202,8 +203,8 @@ func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	return outcome{got: stillOpen, waited: time.Since(began)}, nil
 }
 
-// manyConnections opens more than a client takes, and looks at what becomes of them. It is the last that is turned away, unless a
-// connection of a check before ended only now.
+// manyConnections opens more connections than a client accepts. The last one should be refused,
+// unless a connection of an earlier check has only just ended.
 func manyConnections(ctx context.Context, r *run) (outcome, error) {
 	var all []*link
 	for range tooManyConnections {

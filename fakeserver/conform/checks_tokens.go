@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// takePost takes a token by a POST.
 var takePost = postAs(posting{now: true})
 
-// takeOpening is the probe that takes a token by opening a connection.
+// takeOpening takes a token by opening a connection.
 func takeOpening(t Transport) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		o := r.opening(t)
@@ -23,18 +22,18 @@ const (
 	costOfTwo     = tokensToDrain + 2 // and for two more requests
 )
 
-// postTokenChecks tell what a POST does to the rate limit of a server that has one (rules R87, R88).
+// postTokenChecks find out what a POST does to the rate limit of a server that has one (rules
+// R87, R88).
 func postTokenChecks() []check {
 	return []check{
 		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, drained(takePost, halfClose)).costing(tokensToDrain + 1),
-		aboutLimit(InHTTP, "abandoned", "POST in line, given up", burnt, abandon(leavePost, takePost)),
+		aboutLimit(InHTTP, "abandoned", "POST in line, given up", tokenSpent, abandon(leavePost, takePost)),
 		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, drained(takePost, lateBody)),
 	}
 }
 
-// pipeTokenChecks do the same for an IPC connection.
 func pipeTokenChecks() []check {
-	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", kept, abandon(leavePipe, takeOpening(IPC)))}
+	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC)))}
 }
 
 func aboutLimit(g Group, id, sentence, want string, p probe) check {
@@ -43,8 +42,8 @@ func aboutLimit(g Group, id, sentence, want string, p probe) check {
 	return c
 }
 
-// drain takes tokens until it has to wait. Then none is left, and the next one comes
-// after a whole refill. The error says why that cannot be reached.
+// drain takes tokens until it has to wait. Then none is left, and the next one comes after a
+// whole refill. The error says why that is not possible.
 func (r *run) drain(ctx context.Context, take probe) error {
 	for range tokensToDrain {
 		o, err := take(ctx, r)
@@ -60,7 +59,7 @@ func (r *run) drain(ctx context.Context, take probe) error {
 	return notTried(noLimit)
 }
 
-// drained is a probe for when no token is left.
+// drained runs a probe when no token is left.
 func drained(take, p probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if err := r.drain(ctx, take); err != nil {
@@ -70,7 +69,7 @@ func drained(take, p probe) probe {
 	}
 }
 
-// abandon measures how long a request has to wait behind one that was given up.
+// abandon measures how long a request waits behind one that was abandoned.
 func abandon(leave func(context.Context, *run) error, take probe) probe {
 	return drained(take, func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()
@@ -78,12 +77,12 @@ func abandon(leave func(context.Context, *run) error, take probe) probe {
 			return outcome{}, err
 		}
 		o, err := take(ctx, r)
-		return r.waitedFor(o, began, burnt, kept), err
+		return r.waitedFor(o, began, tokenSpent, tokenKept), err
 	})
 }
 
-// waitedFor tells by the time since no token was left whether a request got the
-// second token that came, or the first.
+// waitedFor tells by the time since no token was left whether a request got the second token or
+// the first.
 func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcome {
 	o.waited = time.Since(began)
 	switch {
@@ -96,10 +95,10 @@ func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcom
 	return o
 }
 
-// queueTime is how long a request stays in line before it is given up.
+// queueTime is how long a request waits in line before it is abandoned.
 func (r *run) queueTime() time.Duration { return min(transit, r.opts.Refill/10) }
 
-// queuePost sends a POST that has to wait for its turn. The caller closes the connection.
+// queuePost sends a POST that has to wait in line. The caller closes the connection.
 func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {
 	p := r.admitNow(r.target.ClientID, HTTP)
 	t, err := r.rawHTTP(ctx, p.wait)
@@ -136,7 +135,7 @@ func leavePipe(ctx context.Context, r *run) error {
 	return sleep(ctx, r.queueTime())
 }
 
-// halfClose closes the sending half of a connection whose POST is in line.
+// halfClose closes the sending half of a connection whose POST waits in line.
 func halfClose(ctx context.Context, r *run) (outcome, error) {
 	t, c, p, err := r.queuePost(ctx, false)
 	if err != nil {
@@ -153,7 +152,7 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 	return o, ctx.Err()
 }
 
-// lateBody holds back the body of a POST until another one was answered.
+// lateBody sends the body of a POST only after another one was answered.
 func lateBody(ctx context.Context, r *run) (outcome, error) {
 	began := time.Now()
 	t, c, _, err := r.queuePost(ctx, true)

@@ -29,10 +29,10 @@ type request struct {
 	late         bool // the body follows by itself
 }
 
-// getRoot is the request that any server can answer.
+// getRoot is a request that any server can answer.
 var getRoot = request{method: http.MethodGet, path: "/", keep: true}
 
-// goodPost is a request with a command, as clients take it.
+// goodPost is a request with a command that clients accept.
 func (r *run) goodPost(body string) request {
 	return request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: body}
 }
@@ -73,8 +73,7 @@ func (q request) bytes(host string) []byte {
 	return b.Bytes()
 }
 
-// A reply is the answer to a request. Its outcome is empty when there was a
-// whole one.
+// A reply is the answer to a request. Its outcome is empty if the answer is complete.
 type reply struct {
 	outcome
 	status int
@@ -83,7 +82,7 @@ type reply struct {
 	body   []byte
 }
 
-// do sends a request on a connection of its own, in one write, and reads the answer.
+// do sends a request in one write on its own connection, and reads the answer.
 func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
 	began := time.Now()
 	t, err := r.rawHTTP(ctx, wait)
@@ -113,7 +112,7 @@ func readReply(in *bufio.Reader, method string) (reply, error) {
 	}, nil
 }
 
-// page says what the answer to a request without a command is.
+// page is the outcome of a request without a command.
 func (p reply) page() outcome {
 	o := p.outcome
 	switch {
@@ -126,7 +125,7 @@ func (p reply) page() outcome {
 	return o
 }
 
-// command says what the answer to a command is (rules R41 to R43).
+// command is the outcome of a command (rules R41 to R43).
 func (p reply) command(cmd, nonce string) outcome {
 	o := p.outcome
 	if o.got != "" {
@@ -147,12 +146,11 @@ func (p reply) command(cmd, nonce string) outcome {
 
 func (p reply) describe() string { return joinNonEmpty(": ", sanitize(p.kind), compact(p.body)) }
 
-// dialTCP connects to the server of the URL.
 func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
 	return r.dial(ctx, networkTCP, r.address, wait)
 }
 
-// dial tells the end of the server, an *UnreachableError, from the end of the context.
+// dial returns an *UnreachableError if there is no server, apart from the context's error.
 func (r *run) dial(ctx context.Context, network, address string, wait time.Duration) (net.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -20,8 +20,8 @@ const (
 	opPong
 )
 
-// A pipe is an open IPC connection: frames of an opcode and a length, each
-// int32 little endian, and a JSON text.
+// A pipe is an open IPC connection. A frame is an opcode and a length, both 32-bit
+// little-endian, and a JSON text.
 type pipe struct{ net.Conn }
 
 func (p pipe) send(op int, data []byte) error {
@@ -91,7 +91,7 @@ func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, error) {
 	return newLink(IPC, c, p.next, p.send), nil
 }
 
-// handshake is the content of the first frame; a nil version is left out.
+// handshake is the body of the first frame; a nil version is left out.
 func handshake(v any, clientID string) []byte {
 	if v == nil {
 		return fmt.Appendf(nil, `{"client_id":%q}`, clientID)
@@ -103,12 +103,12 @@ func handshake(v any, clientID string) []byte {
 // readyTime is how long a client lets a connection wait for READY (rule R80).
 const readyTime = 10 * time.Second
 
-// retryPause keeps the ends of such waits from coming at the very moment of the next token.
+// retryPause keeps those waits from ending at the very moment when the next token comes.
 const retryPause = time.Second
 
-// shakeHands connects and does the handshake. A client that lets it wait in line for
-// too long closes it, which costs no token: then it is tried again.
-func (r *run) shakeHands(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+// openPipe connects and sends the handshake. A client closes a connection that waits in line
+// for too long, which costs no token: then it tries again.
+func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
 	for began := time.Now(); ; {
 		tried := time.Now()
 		left := wait - tried.Sub(began)
@@ -117,7 +117,7 @@ func (r *run) shakeHands(ctx context.Context, o opening, wait time.Duration) (*l
 			return nil, outcome{}, nil, err
 		}
 		l.send(opHandshake, handshake(o.v, o.clientID), left)
-		got, hello, err := l.greeting(ctx, left)
+		got, hello, err := l.awaitReady(ctx, left)
 		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
 		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
 			got.waited = time.Since(began)

@@ -10,11 +10,10 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// maxMessage is the largest message that a client takes, in bytes (rule R47).
+// maxMessage is the largest message that a client accepts, in bytes (rule R47).
 const maxMessage = 3 << 20
 
-// maxFrame is the largest message that is read, in bytes; the client's own
-// limit is 3 MiB (rule R47).
+// maxFrame is the largest message that is read, in bytes.
 const maxFrame = 4 << 20
 
 type eventKind int
@@ -26,15 +25,15 @@ const (
 	eventClosed                  // end holds the outcome; nothing follows
 )
 
-// An event is something that came from the server on an open connection.
+// An event is something that came on an open connection.
 type event struct {
 	kind eventKind
 	data []byte
 	end  outcome
 }
 
-// A link is an open WebSocket or IPC connection. One goroutine reads it until
-// it ends, so that giving up on one answer does not end the connection.
+// A link is an open WebSocket or IPC connection. One goroutine reads it until it ends, so that
+// giving up on one answer does not end the connection.
 type link struct {
 	transport Transport
 	conn      net.Conn                             // for bytes that are no message
@@ -47,7 +46,7 @@ type link struct {
 	nonces    map[string]bool // of commands sent
 }
 
-// newLink begins to read; next returns the next event, an eventClosed at last.
+// newLink starts reading; next returns the next event, finally an eventClosed.
 func newLink(t Transport, conn net.Conn, next func() event, write func(int, []byte) error) *link {
 	l := &link{
 		transport: t, conn: conn, write: write,
@@ -69,7 +68,7 @@ func newLink(t Transport, conn net.Conn, next func() event, write func(int, []by
 	return l
 }
 
-// close hangs up and waits for the reader.
+// close closes the connection and waits for the reader.
 func (l *link) close() {
 	l.once.Do(func() {
 		close(l.done)
@@ -84,7 +83,7 @@ func (l *link) send(kind int, message []byte, wait time.Duration) {
 	_ = l.write(kind, message)
 }
 
-// sendBytes sends what is no message, or several. A failure shows when reading.
+// sendBytes sends anything but a single message. A failure shows when reading.
 func (l *link) sendBytes(data []byte, wait time.Duration) {
 	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
 	_, _ = l.conn.Write(data)
@@ -100,8 +99,7 @@ func (l *link) sendCommand(c command, wait time.Duration) {
 	l.send(kind, []byte(c.text), wait)
 }
 
-// await reads events until match has an outcome, the server hangs up, or the
-// deadline passes.
+// await reads events until match has an outcome, the connection is closed, or wait is over.
 func (l *link) await(ctx context.Context, wait time.Duration, match func(event) (outcome, bool)) (outcome, error) {
 	began := time.Now()
 	timeout := time.After(wait)
@@ -128,8 +126,8 @@ func (l *link) await(ctx context.Context, wait time.Duration, match func(event) 
 	}
 }
 
-// greeting waits for READY (rules R16, R17).
-func (l *link) greeting(ctx context.Context, wait time.Duration) (outcome, answer, error) {
+// awaitReady waits for READY (rules R16, R17).
+func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, answer, error) {
 	var hello answer
 	o, err := l.await(ctx, wait, func(e event) (outcome, bool) {
 		a, ok := readAnswer(e.data)
@@ -145,8 +143,7 @@ func (l *link) greeting(ctx context.Context, wait time.Duration) (outcome, answe
 	return o, hello, err
 }
 
-// ask sends a command and waits for its answer. Answers to earlier commands,
-// which came too late, do not count.
+// ask sends a command and waits for its answer. It skips late answers to earlier commands.
 func (l *link) ask(ctx context.Context, c command, wait time.Duration) (outcome, error) {
 	l.sendCommand(c, wait)
 	return l.await(ctx, wait, func(e event) (outcome, bool) {
@@ -181,7 +178,7 @@ func (l *link) askAfter(ctx context.Context, first, second command, wait time.Du
 	})
 }
 
-// reaction takes any answer for what it is.
+// reaction accepts any answer.
 func reaction(e event) (outcome, bool) {
 	a, ok := readAnswer(e.data)
 	switch {

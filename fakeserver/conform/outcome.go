@@ -14,41 +14,41 @@ import (
 // What a server may do, in the words of the report. Others are made of numbers
 // it sent: "close 4001", "ERROR 4000", "200 ERROR 4000", "400 code 4000", "404".
 const (
-	success     = "success" // cmd and nonce echoed, data and evt null (rule R41)
-	httpSuccess = "200 success"
-	fingerprint = "404 fingerprint" // the client's own 404 (rule R8)
-	ready       = "READY"
-	readyUser   = "READY with user"
-	openSilent  = "open, no READY"
-	silence     = "no reply"
-	hungUp      = "connection closed" // without a code
-	unfinished  = "unfinished answer"
-	tooLarge    = "answer too large"
-	garbage     = "garbage"
-	pong        = "PONG"
-	pongSame    = "PONG, same data"
-	queued      = "queued"
-	allAtOnce   = "all at once"
-	lost        = "lost"
-	taken       = "taken"
-	echoed      = "404 fingerprint, CORS"
-	options     = "200 empty body"
-	bothSaid    = "both answered"
-	bare        = "bare 400, closed"
-	idle        = "closed after 5 to 6 s"
-	stillOpen   = "still open"
-	damaged     = "character damaged"
-	undamaged   = "character whole"
-	burnt       = "token burnt"
-	kept        = "token kept"
-	withHead    = "token taken with the head"
-	withBody    = "token taken with the body"
-	inOrder     = "answered in order"
-	disorder    = "answered out of order"
-	noLimit     = "there is no rate limit"
+	success      = "success" // cmd and nonce echoed, data and evt null (rule R41)
+	httpSuccess  = "200 success"
+	fingerprint  = "404 fingerprint" // the client's own 404 (rule R8)
+	ready        = "READY"
+	readyUser    = "READY with user"
+	openSilent   = "open, no READY"
+	silence      = "no reply"
+	hungUp       = "connection closed" // without a code
+	unfinished   = "unfinished answer"
+	tooLarge     = "answer too large"
+	garbage      = "garbage"
+	pong         = "PONG"
+	pongSame     = "PONG, same data"
+	queued       = "queued"
+	allAtOnce    = "all at once"
+	lost         = "lost"
+	taken        = "taken"
+	echoed       = "404 fingerprint, CORS"
+	options      = "200 empty body"
+	bothAnswered = "both answered"
+	bare         = "bare 400, closed"
+	idle         = "closed after 5 to 6 s"
+	stillOpen    = "still open"
+	damaged      = "character damaged"
+	undamaged    = "character whole"
+	tokenSpent   = "token burnt"
+	tokenKept    = "token kept"
+	withHead     = "token taken with the head"
+	withBody     = "token taken with the body"
+	inOrder      = "answered in order"
+	outOfOrder   = "answered out of order"
+	noLimit      = "there is no rate limit"
 )
 
-// An outcome is what a server did about one check.
+// An outcome is what a server did in one check.
 type outcome struct {
 	got    string        // in the words above; "" when the check was not tried
 	detail string        // what else the server said, sanitized
@@ -59,7 +59,6 @@ type outcome struct {
 
 func skipped(why string) outcome { return outcome{skip: why} }
 
-// answered reports whether the server reacted at all.
 func (o outcome) answered() bool {
 	switch o.got {
 	case "", silence, openSilent, unfinished:
@@ -68,10 +67,9 @@ func (o outcome) answered() bool {
 	return true
 }
 
-// An answer is what a message says of the command it answers.
+// An answer is a message of the server.
 type answer map[string]json.RawMessage
 
-// readAnswer reads a JSON object; ok is false for anything else.
 func readAnswer(data []byte) (a answer, ok bool) {
 	return a, json.Unmarshal(data, &a) == nil && a != nil
 }
@@ -89,11 +87,10 @@ func (a answer) object(key string) (o answer) {
 
 func (a answer) null(key string) bool { return string(a[key]) == "null" }
 
-// event reports whether the message answers no command.
+// event reports whether the message is not the answer to a command.
 func (a answer) event() bool { return a.text("cmd") == "DISPATCH" }
 
-// judge says what the answer to a command is (rules R41, R42). An empty nonce
-// is one that was not sent.
+// judge returns the outcome of a command (rules R41, R42). An empty nonce was not sent.
 func (a answer) judge(cmd, nonce string) outcome {
 	echoed := nonce == "" || a.text("nonce") == nonce
 	if a.text("evt") == "ERROR" {
@@ -121,8 +118,7 @@ func (a answer) judge(cmd, nonce string) outcome {
 	return outcome{got: success}
 }
 
-// failure says what the end of a read means. some is true when part of an
-// answer had come.
+// failure is the outcome of a failed read. some is true if part of an answer had come.
 func failure(err error, some bool) outcome {
 	var timeout net.Error
 	switch {
@@ -141,7 +137,6 @@ func failure(err error, some bool) outcome {
 	return outcome{got: garbage, detail: sanitize(err.Error())}
 }
 
-// ended reports whether the connection is gone.
 func ended(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -150,8 +145,7 @@ func ended(err error) bool {
 
 const shown = 60 // bytes of what a server says that are repeated
 
-// sanitize shortens a text of the server, and quotes it if a terminal or a
-// table could trip over it.
+// sanitize shortens a text of the server, and quotes what could disturb a terminal or a table.
 func sanitize(s string) string {
 	if len(s) > shown {
 		s = strings.ToValidUTF8(s[:shown], "") + ".."
@@ -164,7 +158,7 @@ func sanitize(s string) string {
 
 var errTooLarge = errors.New("more bytes than an answer may have")
 
-// A capped connection ends with errTooLarge when the server sends too much.
+// A capped connection fails with errTooLarge if the server sends too much.
 type capped struct {
 	net.Conn
 	left int   // bytes that may still be read

@@ -10,7 +10,6 @@ type Progress struct {
 	Remaining   time.Duration // what the rest takes if each request has to wait for the rate limit
 }
 
-// progress looks at what is left of the plan.
 func (r *run) progress(plan []check) Progress {
 	ahead := r.ahead(plan)
 	p := Progress{Done: r.tried, Total: r.tried + len(ahead)}
@@ -23,7 +22,7 @@ func (r *run) progress(plan []check) Progress {
 	return p
 }
 
-// ahead are the checks of a plan that will be tried, as far as is known.
+// ahead returns the checks of a plan that will be tried, as far as is known.
 func (r *run) ahead(plan []check) (ahead []check) {
 	out := map[string]bool{}
 	tokens := capacity - r.bucket(r.target.ClientID).spent // of a quick run
@@ -47,8 +46,8 @@ func (r *run) ahead(plan []check) (ahead []check) {
 	return ahead
 }
 
-// takes is what a check takes, as far as is known: the wait for a token, and
-// the time after which silence is believed.
+// takes is how long a check takes, as far as is known: the wait for a token, and for an answer
+// that is not expected to come.
 func (r *run) takes(c check) time.Duration {
 	d := c.lasts
 	if c.hangs() {

@@ -52,7 +52,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 		buckets: map[string]*tokenEstimate{}, limits: map[Transport]bool{}, results: map[string]outcome{},
 		links: map[Transport]*link{}, hello: map[Transport]answer{},
 	}
-	defer r.hangUp()
+	defer r.closeLinks()
 	if err := r.checkReachable(ctx); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	return report, err
 }
 
-// checkReachable makes sure that somebody accepts connections, which costs no token.
+// checkReachable checks that the server accepts connections, which costs no token.
 func (r *run) checkReachable(ctx context.Context) error {
 	if r.target.URL != "" {
 		r.address, _ = addressOf(r.target.URL) // withDefaults has seen that it can be read
@@ -99,8 +99,8 @@ func (r *run) checkReachable(ctx context.Context) error {
 	return nil
 }
 
-// try does one check. One whose connection is refused was not tried; the third
-// in a row ends the run.
+// try runs one check. A check whose connection is refused was not tried; the third in a row
+// ends the run.
 func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	if why := r.skipReason(c); why != "" {
 		return skipped(why), nil
@@ -124,8 +124,7 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	return o, err
 }
 
-// skipReason says why a check is not to be tried, after what the ones before it
-// have shown; "" for one that is.
+// skipReason says why a check is not to be tried after the results so far; "" if it is.
 func (r *run) skipReason(c check) string {
 	base, done := r.results[c.needs]
 	switch {
@@ -151,7 +150,6 @@ type pass struct {
 	bucket *tokenEstimate
 }
 
-// answered notes what came.
 func (p pass) answered(o outcome) {
 	if o.answered() {
 		p.bucket.answered(time.Now())
@@ -186,8 +184,8 @@ func (r *run) admitNow(clientID string, t Transport) pass {
 	return p
 }
 
-// limited says whether the server has a rate limit on a transport. One that was
-// found on another transport is taken for granted: a client has one for all.
+// limited says whether the server has a rate limit on a transport. A limit that was found on
+// another one counts: a client has one for all.
 func (r *run) limited(t Transport) (limited, known bool) {
 	if limited, known = r.limits[t]; known {
 		return limited, true
@@ -200,7 +198,6 @@ func (r *run) limited(t Transport) (limited, known bool) {
 	return false, false
 }
 
-// unlimited reports whether a transport was seen to have no rate limit.
 func (r *run) unlimited(t Transport) bool {
 	limited, known := r.limited(t)
 	return known && !limited
@@ -224,7 +221,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// keep makes a link the one for later checks; nil keeps the one there is.
+// keep makes a link the open connection of its transport. It ignores nil.
 func (r *run) keep(l *link) {
 	if l == nil {
 		return
@@ -235,8 +232,7 @@ func (r *run) keep(l *link) {
 	r.links[l.transport] = l
 }
 
-// link is the open connection of a transport, opened anew if the server has
-// closed it.
+// link is the open connection of a transport, reopened if the server has closed it.
 func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	if l := r.links[t]; l != nil && !l.dead {
 		return l, nil
@@ -255,13 +251,13 @@ func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	return l, err
 }
 
-func (r *run) hangUp() {
+func (r *run) closeLinks() {
 	for _, l := range r.links {
 		l.close()
 	}
 }
 
-// notes empties the device list and says what a reader must know of the run.
+// notes clears the device list and returns what a reader must know about the run.
 func (r *run) notes(ctx context.Context) []string {
 	var notes []string
 	if len(r.limits) == 0 && r.opts.All {
@@ -283,8 +279,8 @@ func (r *run) notes(ctx context.Context) []string {
 	return notes
 }
 
-// clean sends an empty list if the server may hold devices of a check, also
-// when the run was cut short. It reports whether none are left.
+// clean sends an empty list if the server may hold devices of a check, even if the run was cut
+// short. It reports whether none are left.
 func (r *run) clean(ctx context.Context) bool {
 	t := r.commandTransport()
 	if !r.mayHoldDevices || t == "" {

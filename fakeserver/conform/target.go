@@ -87,7 +87,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// withDefaults fills in what is empty and says what makes no sense. Only this machine's sockets must have the paths of its system.
+// withDefaults fills in what is empty and says what is invalid. Paths are only checked if they
+// are those of this machine.
 func (t Target) withDefaults(ofThisMachine bool) (Target, error) {
 	if t.URL == "" && t.IPC == "" {
 		return t, &TargetError{"target", "", "name a URL or an IPC path"}
@@ -112,7 +113,7 @@ func (t Target) withDefaults(ofThisMachine bool) (Target, error) {
 	return t, nil
 }
 
-// addressOf is the host and port of a URL that may be asked.
+// addressOf returns the host and port of a URL that may be asked.
 func addressOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *Report) in(g Group) (checks []Check) {
 	return checks
 }
 
-// untried reports whether none of the checks was tried, for one reason.
+// untried reports whether none of the checks was tried, all for one reason.
 func untried(checks []Check) (why string, same bool) {
 	for _, c := range checks {
 		if c.Got != "" || c.Why != checks[0].Why {
@@ -69,7 +69,7 @@ func untried(checks []Check) (why string, same bool) {
 	return checks[0].Why, true
 }
 
-// heading names a group, and the transport by which payloads went.
+// heading is the name of a group, with the transport of the payloads.
 func heading(g Group, checks []Check) string {
 	if g == InPayload && checks[0].Transport != "" {
 		return fmt.Sprintf("%s, over %s", g, checks[0].Transport)
@@ -77,7 +77,7 @@ func heading(g Group, checks []Check) string {
 	return string(g)
 }
 
-// done is what the server did; of silence also how long it lasted.
+// done is what the server did, and how long it was silent.
 func (c Check) done() string {
 	switch c.Got {
 	case silence, openSilent, unfinished:
@@ -101,7 +101,7 @@ func cut(s string, width int) string {
 	return s
 }
 
-// wrap breaks a note into lines that begin with an indent, but for the first.
+// wrap breaks a note into lines; all but the first are indented.
 func wrap(note string, width int, indent string) string {
 	lines := (&comment.Printer{TextWidth: width}).Text(new(comment.Parser).Parse(note))
 	return strings.ReplaceAll(strings.TrimSpace(string(lines)), "\n", "\n"+indent)

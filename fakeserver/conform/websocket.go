@@ -15,13 +15,13 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// maxUpgrade bounds the answer to the request for a WebSocket, in bytes.
+// maxUpgrade bounds the answer to the upgrade request, in bytes.
 const maxUpgrade = 64 << 10
 
-// noWebSocket begins the outcome of a server that refuses the upgrade; the HTTP status follows.
+// noWebSocket is the outcome if the server refuses the upgrade; the HTTP status follows.
 const noWebSocket = "no WebSocket: "
 
-// dialSocket opens a WebSocket. Without a link the outcome says what came instead.
+// dialSocket opens a WebSocket. If it returns no link, the outcome says what came instead.
 func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
 	began := time.Now()
 	var raw *capped
@@ -84,5 +84,4 @@ func nextMessage(ws *websocket.Conn) event {
 
 func closeWith(code int) string { return fmt.Sprintf("close %d", code) }
 
-// hasCode reports whether a connection was closed with a code.
 func hasCode(got string) bool { return strings.HasPrefix(got, "close ") }

@@ -16,7 +16,7 @@ type client struct {
 	srv     *fakeserver.Server // nil before the first start
 	running bool
 	seq     int // of the last payload that was read
-	history // since the last action began, without its anchor
+	history     // since the last action began, without its anchor
 }
 
 // read adds the payloads that were recorded since the last call to the history.
@@ -58,21 +58,26 @@ func (c *client) beginAction() {
 	c.history = history{before: c.reported(len(c.payloads))}
 }
 
-// do does what a step says, and says what came of it.
+// do executes a step and says what came of it.
 func (c *client) do(d clientAction) (seen string, err error) {
-	switch {
-	case d.verb == "start":
-		return c.start(d.ports)
-	case c.srv == nil:
+	switch starts := d.verb == "start" || d.verb == "resume"; {
+	case c.srv == nil && d.verb != "start":
 		return "", errors.New("it has never run")
+	case c.running && starts:
+		return "", errors.New("it runs already")
+	case !c.running && (d.verb == "stop" || d.verb == "restart"):
+		return "", errors.New("it does not run")
 	}
 	switch d.verb {
+	case "start":
+		return c.start(d.ports)
 	case "stop":
-		return "stopped", c.stop()
+		c.srv.Stop()
+		c.running = false
+		return "stopped", nil
 	case "restart":
-		if err := c.stop(); err != nil {
-			return "", err
-		}
+		c.srv.Stop()
+		c.running = false
 		return c.resume(d.ports)
 	case "resume":
 		return c.resume(d.ports)
@@ -91,9 +96,6 @@ func (c *client) do(d clientAction) (seen string, err error) {
 }
 
 func (c *client) start(ports []int) (seen string, err error) {
-	if c.running {
-		return "", errors.New("it runs already")
-	}
 	o := c.spec.options
 	if len(ports) > 0 {
 		o.Ports = ports
@@ -107,21 +109,9 @@ func (c *client) start(ports []int) (seen string, err error) {
 	return "listens on " + c.srv.Address(), nil
 }
 
-func (c *client) stop() error {
-	if !c.running {
-		return errors.New("it does not run")
-	}
-	c.srv.Stop()
-	c.running = false
-	return nil
-}
-
 func (c *client) resume(ports []int) (seen string, err error) {
-	if c.running {
-		return "", errors.New("it runs already")
-	}
 	c.read()
-	c.history = history{} // it was told nothing in its new life
+	c.history = history{} // nothing was reported since it started again
 	if err := c.srv.Resume(ports...); err != nil {
 		return "", err
 	}
@@ -129,7 +119,7 @@ func (c *client) resume(ports []int) (seen string, err error) {
 	return "listens on " + c.srv.Address(), nil
 }
 
-// close ends the client for good.
+// close closes the client for good.
 func (c *client) close() {
 	if c.srv != nil {
 		_ = c.srv.Close() // always nil
@@ -137,10 +127,10 @@ func (c *client) close() {
 	c.running = false
 }
 
-// variable is the part of an environment variable's name that stands for a client.
+// variable is how a client is named in environment variables.
 func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
-// excerpt is the beginning of what was received last, in printable ASCII.
+// excerpt is the beginning of the last payload.
 func (c *client) excerpt() string {
 	const most = 600 // bytes
 	p := c.before

@@ -16,7 +16,7 @@ const (
 	recordingTime = 50 * time.Millisecond
 )
 
-// An expectAction wants a condition to hold within a time, and counts to be right at its end.
+// An expectAction expects a condition to hold within a time, and counts to be right at its end.
 type expectAction struct {
 	Client string        `yaml:"client,omitempty"`
 	Within time.Duration `yaml:"within"`
@@ -27,19 +27,19 @@ type expectAction struct {
 	Warnings *span `yaml:"warnings,omitempty"`
 }
 
-// A count is how many payloads of a sort may come.
+// A count is an expected number of payloads.
 type count struct {
 	name string
 	span *span
 }
 
-// counts are those that are looked at.
+// counts are those that are expected.
 func (d expectAction) counts() []count {
 	all := []count{{"payloads", d.Payloads}, {"rejected", d.Rejected}, {"warnings", d.Warnings}}
 	return slices.DeleteFunc(all, func(c count) bool { return c.span == nil })
 }
 
-// of counts among the first n payloads.
+// of counts the first n payloads.
 func (c count) of(h history, n int) int {
 	total := 0
 	for _, p := range h.payloads[:n] {
@@ -86,7 +86,7 @@ func (d expectAction) run(ctx context.Context, r *runner) outcome {
 	return o
 }
 
-// watch judges a client anew with each payload, until that is decided.
+// watch judges a client again with each payload, until the verdict is decided.
 func (r *runner) watch(ctx context.Context, name string, judge func(h history, over time.Duration) verdict) outcome {
 	for c := r.clients[name]; ; {
 		over := time.Since(r.anchor) // before the reading, which has all that came until then
@@ -101,8 +101,8 @@ func (r *runner) watch(ctx context.Context, name string, judge func(h history, o
 	}
 }
 
-// A verdict is what an expectation says of a history. One that is not decided is looked at
-// again with the next payload, or when until, counted from the anchor, has come.
+// A verdict is the result of an expectation so far. While it is not decided, it is judged again
+// with the next payload, or at until, counted from the anchor.
 type verdict struct {
 	outcome
 	decided bool
@@ -110,7 +110,7 @@ type verdict struct {
 	cursor  int // payloads gone by
 }
 
-// judge decides as soon as it can. over is the time that has passed since the anchor.
+// judge decides as soon as possible. over is the time that has passed since the anchor.
 func (d expectAction) judge(h history, over time.Duration) verdict {
 	v := verdict{cursor: h.cursor}
 	met, wrong := true, ""
@@ -141,7 +141,7 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 	return v
 }
 
-// measureUntil extends the measured time to the payload that brought the least number of a count.
+// measureUntil extends the measured time to the payload with which a count reached its minimum.
 func (v *verdict) measureUntil(h history, c count) {
 	if c.span.min == 0 {
 		return
@@ -156,7 +156,7 @@ func (v *verdict) measureUntil(h history, c count) {
 	}
 }
 
-// judgeState reports whether the condition was met, and what makes it impossible.
+// judgeState reports whether the condition was met, or why it no longer can be.
 func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string) {
 	course := h.conditionHistory(d.condition)
 	if d.Once {
@@ -176,7 +176,7 @@ func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string)
 	return true, ""
 }
 
-// notOnce says why the condition was not brought by exactly one payload for good.
+// notOnce says why the condition did not come with exactly one payload, for good.
 func (d expectAction) notOnce(c conditionHistory) string {
 	came, went := c.transitions()
 	switch {
@@ -190,12 +190,12 @@ func (d expectAction) notOnce(c conditionHistory) string {
 	return ""
 }
 
-// lastsWhole reports whether the expectation has to wait until its time is over.
+// lastsWhole reports whether only the end of the time can decide.
 func (d expectAction) lastsWhole() bool {
 	return d.Once || slices.ContainsFunc(d.counts(), func(c count) bool { return c.span.max >= 0 })
 }
 
-// seen says what the client was told by the first n payloads.
+// seen describes what the first n payloads reported.
 func (d expectAction) seen(h history, n int) string {
 	var parts []string
 	if !d.empty() {
@@ -207,7 +207,7 @@ func (d expectAction) seen(h history, n int) string {
 	return strings.Join(parts, "; ")
 }
 
-// A neverAction wants a condition not to hold for a time, which counts from its own beginning.
+// A neverAction expects a condition not to hold for a time, which begins with the step.
 type neverAction struct {
 	Client string        `yaml:"client,omitempty"`
 	For    time.Duration `yaml:"for"`
@@ -246,7 +246,6 @@ func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
 	return v
 }
 
-// round makes a measured time readable.
 func round(d time.Duration) time.Duration {
 	if d >= 10*time.Second {
 		return d.Round(10 * time.Millisecond)

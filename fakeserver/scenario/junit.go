@@ -70,7 +70,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-// suites are the reports of the setup and of each round. The last one has the notes.
+// suites splits the report into the setup and the rounds. The last one has the notes.
 func (r *Report) suites() []*Report {
 	var all []*Report
 	for i, result := range r.Results {
@@ -93,7 +93,7 @@ func (r *Report) suites() []*Report {
 	return all
 }
 
-// details is all that is known of a failure.
+// details is everything known about a failure.
 func (r Result) details() string {
 	var b strings.Builder
 	if r.Expected != "" {

@@ -41,7 +41,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	return nil
 }
 
-// roundMark names the round where it changes, when there are several.
+// roundMark names the round where it changes, if there are several.
 func (r *Report) roundMark(i int) string {
 	last, this := r.Results[len(r.Results)-1].Round, r.Results[i].Round
 	if last < 2 || this == 0 || r.Results[max(0, i-1)].Round == this {
@@ -50,15 +50,15 @@ func (r *Report) roundMark(i int) string {
 	return fmt.Sprintf(" (round %d)", this)
 }
 
-// escapes are the signs that Markdown would act on.
+// escapes are the characters that Markdown interprets.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ",
 )
 
-// plain is a text that stays in its cell and means nothing to Markdown.
+// plain is a text without meaning to Markdown that stays in its cell.
 func plain(s string) string { return escapes.Replace(printable(s)) }
 
-// writeCode writes a block of code with a fence that the text does not contain.
+// writeCode writes a code block with a fence that the text does not contain.
 func writeCode(b *bytes.Buffer, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {

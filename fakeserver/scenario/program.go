@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A program is a process that a scenario has started.
+// A program is a process of a scenario.
 type program struct {
 	name   string
 	cmd    *exec.Cmd
@@ -19,7 +19,7 @@ type program struct {
 	asked  bool  // to end
 }
 
-// start starts a program in a folder, with its output in a new file of the scratch folder.
+// start starts a program in a folder. Its output goes to a new file in the scratch folder.
 func start(d runAction, folder, scratch string, env []string) (*program, error) {
 	output, err := os.CreateTemp(scratch, "output-*")
 	if err != nil {
@@ -59,12 +59,12 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 	return outcome{failed: true, seen: wrong, excerpt: p.outputTail()}
 }
 
-// killAfter is how long a program may take to end at the end of a run.
+// killAfter is how long a program may take to end after it was asked to.
 const killAfter = 5 * time.Second
 
-// terminate asks the program and what it has started to end. What has not ended at the
-// deadline, or when the context ends, is killed; terminate then returns false. On Windows,
-// where a program cannot be asked, it is killed at once.
+// terminate asks the program and what it has started to end. At the deadline, or when the
+// context ends, it kills what is left and returns false. On Windows, where programs cannot be
+// asked, it kills them at once.
 func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	p.asked = true
 	if p.ended() {
@@ -91,7 +91,6 @@ func (p *program) ended() bool {
 	}
 }
 
-// status says how the program has ended.
 func (p *program) status() string {
 	if p.err != nil {
 		return p.err.Error()
@@ -99,7 +98,7 @@ func (p *program) status() string {
 	return "exit status 0"
 }
 
-// outputTail is the end of the program's output, in printable characters.
+// outputTail is the end of the output, in printable characters.
 func (p *program) outputTail() string {
 	const most = 2 << 10 // bytes
 	info, err := p.output.Stat()
@@ -113,7 +112,7 @@ func (p *program) outputTail() string {
 	return printable(string(data))
 }
 
-// release releases what is kept of a program that has ended.
+// release removes the output of a program that has ended.
 func (p *program) release() {
 	_ = p.output.Close()
 	_ = os.Remove(p.output.Name())

@@ -9,7 +9,8 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A clientAction starts or ends a client, closes its connections, or makes it freeze or misbehave.
+// A clientAction starts or stops a client, drops its connections, or makes it freeze or
+// misbehave.
 type clientAction struct {
 	verb   string // key of the step
 	client string
@@ -59,7 +60,6 @@ func (d promptAction) run(ctx context.Context, r *runner) outcome {
 	return outcome{seen: "confirmed"}
 }
 
-// A waitAction lets time pass.
 type waitAction struct{ lasts time.Duration }
 
 func (d waitAction) String() string { return fmt.Sprintf("wait %v", d.lasts) }
@@ -79,7 +79,6 @@ func (d waitAction) run(ctx context.Context, r *runner) outcome {
 	return outcome{}
 }
 
-// A runAction runs a program.
 type runAction struct {
 	args       []string
 	background bool
