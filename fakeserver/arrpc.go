@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/gorilla/websocket"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 
 	// maxArRPC is the longest IPC message that arRPC accepts, in bytes: it has to
 	// arrive in one read together with its header.
-	maxArRPC = 64<<10 - frameHeaderSize
+	maxArRPC = 64<<10 - ipcframe.HeaderSize
 )
 
 // arRPCOrigins are all the origins that arRPC knows.
@@ -39,9 +41,9 @@ func badArRPCQuery(req *http.Request) *Rejection {
 
 // badArRPCFrame says why arRPC would close an IPC connection because of a frame,
 // whatever its opcode; nil if it would not.
-func badArRPCFrame(h frameHeader, body []byte) *Rejection {
+func badArRPCFrame(h ipcframe.Header, body []byte) *Rejection {
 	switch {
-	case h.size > maxArRPC:
+	case h.Size > maxArRPC:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxArRPC)
 	case !json.Valid(body):
 		return reject(codeBadJSON, "message: not JSON")

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 // serveBlackholeHTTP reads and records what a peer sends over TCP, and never
@@ -36,22 +38,22 @@ func (s *Server) serveBlackholeHTTP(c *conn) {
 func (s *Server) serveBlackholeIPC(c *conn) {
 	clientID := ""
 	for {
-		h, err := readFrameHeader(c)
+		h, err := ipcframe.ReadHeader(c)
 		if err != nil {
 			return
 		}
-		body, err := readBody(c, h)
+		body, err := ipcframe.ReadBody(c, h, maxMessage)
 		if err != nil {
 			break
 		}
-		switch h.op {
-		case opHandshake:
+		switch h.Op {
+		case ipcframe.Handshake:
 			s.count(&s.stats.Handshakes)
 			fields, _ := decode(body)
 			if id, ok := fields["client_id"].(string); ok {
 				clientID = id
 			}
-		case opFrame:
+		case ipcframe.Frame:
 			p := Payload{Time: c.readAt(), Transport: IPC, Conn: c.id, ClientID: clientID, Raw: body}
 			s.recordUnread(p, FaultNone, "profile blackhole: not taken")
 		}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 const (
@@ -91,7 +93,7 @@ func (k *ipcSocket) awaitReady() {
 // read serves the connection until it ends.
 func (k *ipcSocket) read() {
 	for {
-		h, err := readFrameHeader(k.conn)
+		h, err := ipcframe.ReadHeader(k.conn)
 		if err != nil {
 			return
 		}
@@ -99,22 +101,22 @@ func (k *ipcSocket) read() {
 			_, _ = io.Copy(io.Discard, k.conn)
 			return
 		}
-		if h.op > opPong && k.srv.opts.Profile.isDesktop() {
-			k.refuse(reject(codeBadJSON, "unknown opcode %d", h.op))
+		if h.Op > ipcframe.Pong && k.srv.opts.Profile.isDesktop() {
+			k.refuse(reject(codeBadJSON, "unknown opcode %d", h.Op))
 			continue
 		}
 		injected := Fault{}
-		if h.op == opFrame && k.handshook {
+		if h.Op == ipcframe.Frame && k.handshook {
 			injected = k.srv.draw(IPC, payloadEvent)
 			if _, ok := k.srv.meetFault(IPC, injected, FaultDie); ok {
-				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.size, 1)))
+				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.Size, 1)))
 				k.conn.reset()
 				return
 			}
 		}
 		k.limitRead(bodyTimeout)
-		body, err := readBody(k.conn, h)
-		if err != nil && !errors.Is(err, errTooBig) {
+		body, err := ipcframe.ReadBody(k.conn, h, maxMessage)
+		if err != nil && !errors.Is(err, ipcframe.ErrTooBig) {
 			return
 		}
 		k.limitRead(0)
@@ -126,44 +128,44 @@ func (k *ipcSocket) read() {
 
 // handleFrame handles one frame; the body is nil if it was too large. It reports
 // whether the connection goes on.
-func (k *ipcSocket) handleFrame(h frameHeader, body []byte, injected Fault) bool {
+func (k *ipcSocket) handleFrame(h ipcframe.Header, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
 	desktop := k.srv.opts.Profile.isDesktop()
 	switch {
-	case h.op == opFrame && (k.handshook || desktop && refusal == nil):
+	case h.Op == ipcframe.Frame && (k.handshook || desktop && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
 		return k.handle(p, injected, refusal)
 	case refusal != nil:
 		k.refuse(refusal)
-	case h.op == opFrame:
+	case h.Op == ipcframe.Frame:
 		k.refuse(reject(codeBadJSON, "frame before the handshake"))
-	case h.op == opHandshake && k.handshook:
+	case h.Op == ipcframe.Handshake && k.handshook:
 		k.refuse(reject(codeBadJSON, "second handshake"))
-	case h.op == opHandshake:
+	case h.Op == ipcframe.Handshake:
 		k.handshake(body)
-	case h.op == opPing:
+	case h.Op == ipcframe.Ping:
 		return k.pong(body)
-	case h.op == opClose && desktop:
+	case h.Op == ipcframe.Close && desktop:
 		k.close(codeNormal, "closed by the peer")
-	case h.op == opClose:
+	case h.Op == ipcframe.Close:
 		return false
-	case h.op == opPong:
+	case h.Op == ipcframe.Pong:
 	default:
-		k.refuse(reject(codeBadJSON, "unknown opcode %d", h.op))
+		k.refuse(reject(codeBadJSON, "unknown opcode %d", h.Op))
 	}
 	return true
 }
 
 // badFrame says why a frame is refused because of its form, not its content (rule
 // R47).
-func (s *Server) badFrame(h frameHeader, body []byte) *Rejection {
+func (s *Server) badFrame(h ipcframe.Header, body []byte) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCFrame(h, body)
-	case h.size > maxMessage:
+	case h.Size > maxMessage:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxMessage)
-	case s.opts.Profile.isDesktop() && h.op != opFrame && !json.Valid(decoded(body, nil)):
-		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.op)
+	case s.opts.Profile.isDesktop() && h.Op != ipcframe.Frame && !json.Valid(decoded(body, nil)):
+		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.Op)
 	}
 	return nil
 }
@@ -174,7 +176,7 @@ func (k *ipcSocket) pong(data []byte) bool {
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.writesNoMore.Load() {
 		return true
 	}
-	return k.frames.put(opPong, data) == nil
+	return k.frames.put(ipcframe.Pong, data) == nil
 }
 
 // handshake admits the peer, or says why not.
@@ -230,7 +232,7 @@ type ipcWire struct {
 	mu   sync.Mutex
 }
 
-func (w *ipcWire) put(op opcode, body []byte) error { return w.write(frame(op, body)) }
+func (w *ipcWire) put(op uint32, body []byte) error { return w.write(ipcframe.Encode(op, body)) }
 
 func (w *ipcWire) write(data []byte) error {
 	w.mu.Lock()
@@ -240,15 +242,15 @@ func (w *ipcWire) write(data []byte) error {
 	return err
 }
 
-func (w *ipcWire) writeMessage(text []byte) error { return w.put(opFrame, text) }
+func (w *ipcWire) writeMessage(text []byte) error { return w.put(ipcframe.Frame, text) }
 
 func (w *ipcWire) writeHalf(text []byte) error {
-	return w.write(frame(opFrame, text)[:frameHeaderSize+len(text)/2])
+	return w.write(ipcframe.Encode(ipcframe.Frame, text)[:ipcframe.HeaderSize+len(text)/2])
 }
 
 // writeClose sends the code and then closes the sending half, where the OS can do that.
 func (w *ipcWire) writeClose(code int, reason string) error {
-	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
+	if err := w.put(ipcframe.Close, mustJSON(errorData{code, reason})); err != nil {
 		return fmt.Errorf("close the IPC connection: %w", err)
 	}
 	w.conn.finish()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 // pipeChecks find out whether there is an IPC server and whether it accepts commands.
@@ -28,7 +30,7 @@ func ping(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, notTried("no READY")
 	}
 	data := []byte(`{"conform":1}`)
-	l.send(opPing, data, r.opts.Patience)
+	l.send(ipcframe.Ping, data, r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
 		switch {
 		case e.kind != eventPong:
@@ -59,7 +61,7 @@ func badPipeChecks() []check {
 			after("ipc-command").costing(0).lasting(largeTime),
 		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).
 			after("ipc-command").costing(0),
-		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
+		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, ipcframe.Close, "{}")),
 	}
 }
 
@@ -73,7 +75,7 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	defer l.close()
 	first := r.compose(payload{})
 	l.nonces[first.nonce] = true
-	l.sendBytes(append(frame(opHandshake, handshake(1, r.target.ClientID)), frame(opFrame, []byte(first.text))...), p.wait)
+	l.sendBytes(append(ipcframe.Encode(ipcframe.Handshake, handshake(1, r.target.ClientID)), ipcframe.Encode(ipcframe.Frame, []byte(first.text))...), p.wait)
 	o, _, err := l.awaitReady(ctx, p.wait)
 	p.answered(o)
 	if err != nil || o.got != ready {
@@ -108,7 +110,7 @@ func pipelined(ctx context.Context, r *run, l *link) (outcome, error) {
 	for n := range count {
 		c := r.compose(payload{})
 		l.nonces[c.nonce], order[n] = true, c.nonce
-		all = append(all, frame(opFrame, []byte(c.text))...)
+		all = append(all, ipcframe.Encode(ipcframe.Frame, []byte(c.text))...)
 	}
 	l.sendBytes(all, r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
@@ -135,15 +137,15 @@ func invalidFrameChecks() []check {
 	}
 	return []check{
 		fullCheck(InIPC, "early-frame", "command before the handshake", expects(Ran, lost), beforeHandshake(commandWithoutHandshake)).costing(0),
-		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, opFrame, `{"nonce":`)),
+		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, ipcframe.Frame, `{"nonce":`)),
 		fullCheck(InIPC, "large", "message of more than 3 MiB", closes,
-			sendMessage(IPC, opFrame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
+			sendMessage(IPC, ipcframe.Frame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
 		fullCheck(InIPC, "second-handshake", "second handshake", closes, func(ctx context.Context, r *run) (outcome, error) {
-			return sendMessage(IPC, opHandshake, string(handshake(1, r.target.ClientID)))(ctx, r)
+			return sendMessage(IPC, ipcframe.Handshake, string(handshake(1, r.target.ClientID)))(ctx, r)
 		}),
-		invalid("opcode", "unknown opcode", frame(9, []byte("{}"))),
-		invalid("negative-size", "frame of negative length", frame(opFrame, nil)[:4], []byte{0xff, 0xff, 0xff, 0xff}),
-		invalid("empty-ping", "PING without a body", frame(opPing, nil)),
+		invalid("opcode", "unknown opcode", ipcframe.Encode(9, []byte("{}"))),
+		invalid("negative-size", "frame of negative length", ipcframe.Encode(ipcframe.Frame, nil)[:4], []byte{0xff, 0xff, 0xff, 0xff}),
+		invalid("empty-ping", "PING without a body", ipcframe.Encode(ipcframe.Ping, nil)),
 	}
 }
 
@@ -163,7 +165,7 @@ func beforeHandshake(use func(context.Context, *run, *link) (outcome, error)) pr
 // read both.
 func commandWithoutHandshake(ctx context.Context, r *run, l *link) (outcome, error) {
 	l.sendCommand(r.compose(payload{}), r.opts.Patience)
-	l.send(opPing, []byte("{}"), r.opts.Patience)
+	l.send(ipcframe.Ping, []byte("{}"), r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
 		if e.kind == eventPong {
 			return outcome{got: lost}, true
@@ -193,7 +195,7 @@ func ipcLimitChecks() []check {
 func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	began := time.Now()
 	for time.Since(began) < readyTime+pingTime {
-		l.send(opPing, []byte("{}"), pingTime)
+		l.send(ipcframe.Ping, []byte("{}"), pingTime)
 		o, err := l.await(ctx, pingTime, func(event) (outcome, bool) { return outcome{}, false })
 		if err != nil || l.dead {
 			o.waited = time.Since(began)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 var takePost = postAs(posting{now: true})
@@ -131,7 +133,7 @@ func leavePipe(ctx context.Context, r *run) error {
 		return err
 	}
 	defer l.close()
-	l.send(opHandshake, handshake(1, r.target.ClientID), p.wait)
+	l.send(ipcframe.Handshake, handshake(1, r.target.ClientID), p.wait)
 	return sleep(ctx, r.queueTime())
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 // maxMessage is the largest message that a client accepts, in bytes (rule R47).
@@ -36,8 +38,8 @@ type event struct {
 // giving up on one answer does not end the connection.
 type link struct {
 	transport Transport
-	conn      net.Conn                             // for bytes that are no message
-	write     func(kind int, message []byte) error // of an opcode, or a type of WebSocket messages
+	conn      net.Conn                                // for bytes that are no message
+	write     func(kind uint32, message []byte) error // of an opcode, or a type of WebSocket messages
 	in        chan event
 	done      chan struct{}
 	once      sync.Once
@@ -47,7 +49,7 @@ type link struct {
 }
 
 // newLink starts reading; next returns the next event, finally an eventClosed.
-func newLink(t Transport, conn net.Conn, next func() event, write func(int, []byte) error) *link {
+func newLink(t Transport, conn net.Conn, next func() event, write func(uint32, []byte) error) *link {
 	l := &link{
 		transport: t, conn: conn, write: write,
 		in: make(chan event), done: make(chan struct{}), nonces: map[string]bool{},
@@ -78,7 +80,7 @@ func (l *link) close() {
 }
 
 // send sends a message. A failure shows when reading.
-func (l *link) send(kind int, message []byte, wait time.Duration) {
+func (l *link) send(kind uint32, message []byte, wait time.Duration) {
 	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
 	_ = l.write(kind, message)
 }
@@ -92,9 +94,9 @@ func (l *link) sendBytes(data []byte, wait time.Duration) {
 // sendCommand sends a command, whose answer may come at any time.
 func (l *link) sendCommand(c command, wait time.Duration) {
 	l.nonces[c.nonce] = true
-	kind := websocket.TextMessage
+	var kind uint32 = websocket.TextMessage
 	if l.transport == IPC {
-		kind = opFrame
+		kind = ipcframe.Frame
 	}
 	l.send(kind, []byte(c.text), wait)
 }

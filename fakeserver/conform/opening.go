@@ -136,7 +136,7 @@ func openLink(t Transport, origin string) probe {
 
 // sendMessage sends one message on its own connection. kind is an IPC opcode or a WebSocket
 // message type.
-func sendMessage(t Transport, kind int, message string) probe {
+func sendMessage(t Transport, kind uint32, message string) probe {
 	return afterReady(t, paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
 		l, got, err := r.open(ctx, r.opening(t), p)
 		if l == nil {

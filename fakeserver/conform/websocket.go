@@ -57,7 +57,8 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 		return nil, o, nil
 	}
 	raw.left = math.MaxInt // from here on each message is bounded
-	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, ws.WriteMessage), outcome{}, nil
+	write := func(kind uint32, message []byte) error { return ws.WriteMessage(int(kind), message) }
+	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, write), outcome{}, nil
 }
 
 func nextMessage(ws *websocket.Conn) event {
