@@ -28,9 +28,9 @@ func bodyChecks() []check {
 	}
 	large := func(text string) []string { return []string{text + strings.Repeat(" ", largeBody-len(text))} }
 	return []check{
-		body("pieces", "POST, body in three writes", httpSuccess, postIn(false, inThree)),
-		body("chunked", "POST, body in chunks", httpSuccess, postIn(true, inChunks)),
-		body("large", "POST, body of 4 MiB", httpSuccess, postIn(false, large)).lasting(largeTime),
+		body("pieces", "POST, body in three writes", httpSuccess, postAs(posting{split: inThree})),
+		body("chunked", "POST, body in chunks", httpSuccess, postAs(posting{split: inChunks, chunked: true})),
+		body("large", "POST, body of 4 MiB", httpSuccess, postAs(posting{split: large})).lasting(largeTime),
 		body("split-character", "POST, character split over packets", damaged, splitCharacter),
 		body("after-hang", "GET after a POST that hangs", bare, onConnection(0, afterHang)).costing(0),
 		body("idle", "connection that is not used", idle, onConnection(idleTime, unused)).after("http-root").costing(0).lasting(idleTime),
@@ -49,49 +49,14 @@ func inChunks(text string) (chunks []string) {
 	return append(chunks, "0\r\n\r\n")
 }
 
-// postIn posts an empty list whose body is sent in several writes.
-func postIn(chunked bool, cut func(text string) []string) probe {
-	return func(ctx context.Context, r *run) (outcome, error) {
-		c := r.compose(payload{})
-		return r.postPieces(ctx, chunked, cut(c.text), c.cmd, c.nonce)
-	}
-}
-
-// postPieces posts a command whose body is sent in pieces, at the cost of a token.
-func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd, nonce string) (outcome, error) {
-	p, err := r.admit(ctx, r.target.ClientID, HTTP, false)
-	if err != nil {
-		return outcome{}, err
-	}
-	if len(pieces[0]) >= largeBody {
-		p.wait += largeTime
-	}
-	t, err := r.rawHTTP(ctx, p.wait)
-	if err != nil {
-		return outcome{}, err
-	}
-	defer t.close()
-	q := r.goodPost(strings.Join(pieces, ""))
-	q.chunked, q.late = chunked, true
-	t.write(q.bytes(r.address))
-	for _, piece := range pieces {
-		if err := sleep(ctx, transit); err != nil {
-			return outcome{}, err
-		}
-		t.write([]byte(piece))
-	}
-	o := t.read(http.MethodPost).command(cmd, nonce)
-	p.answered(o)
-	r.noteDevices(payload{}, o, r.mayHoldDevices)
-	return o, ctx.Err()
-}
-
 // splitCharacter splits a body inside a character of its nonce, which the answer repeats (rule
 // R86).
 func splitCharacter(ctx context.Context, r *run) (outcome, error) {
-	c := r.compose(payload{nonce: "conform-\u20ac"})
-	at := strings.Index(c.text, "\u20ac") + 1
-	o, err := r.postPieces(ctx, false, []string{c.text[:at], c.text[at:]}, c.cmd, c.nonce)
+	inCharacter := func(text string) []string {
+		at := strings.Index(text, "\u20ac") + 1
+		return []string{text[:at], text[at:]}
+	}
+	o, err := r.post(ctx, posting{payload: payload{nonce: "conform-\u20ac"}, split: inCharacter})
 	switch o.got {
 	case httpSuccess:
 		o.got = undamaged

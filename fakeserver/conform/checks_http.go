@@ -18,7 +18,7 @@ func get(path string) probe {
 // pageOf sends a request without a command. name may give the outcome a better name.
 func pageOf(q request, name func(p reply, got string) string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		p, err := r.do(ctx, q, r.opts.Patience)
+		p, err := r.do(ctx, q, nil, r.opts.Patience)
 		o := p.page()
 		o.got = name(p, o.got)
 		return o, err
@@ -81,6 +81,9 @@ type posting struct {
 	header   []string // nil means a good one
 	body     string   // "" means the payload
 	now      bool     // without waiting for a token
+
+	split   func(text string) []string // cuts the body into what is sent at a time; nil: all in one write
+	chunked bool
 }
 
 func postAs(p posting) probe {
@@ -107,7 +110,8 @@ func (r *run) post(ctx context.Context, p posting) (outcome, error) {
 	}
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.payload.sets()
-	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: cmp.Or(p.body, c.text)}, pass.wait)
+	q := request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
+	answer, err := r.do(ctx, q, p.split, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
 	pass.answered(o)
 	r.noteDevices(p.payload, o, before)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -82,15 +83,30 @@ type reply struct {
 	body   []byte
 }
 
-// do sends a request in one write on its own connection, and reads the answer.
-func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
+// do sends a request on its own connection, in one write unless the body is split,
+// and reads the answer.
+func (r *run) do(ctx context.Context, q request, split func(string) []string, wait time.Duration) (reply, error) {
 	began := time.Now()
+	var pieces []string
+	if split != nil {
+		pieces, q.late = split(q.body), true
+		q.body = strings.Join(pieces, "")
+		if len(q.body) >= largeBody {
+			wait += largeTime
+		}
+	}
 	t, err := r.rawHTTP(ctx, wait)
 	if err != nil {
 		return reply{}, err
 	}
 	defer t.close()
 	t.write(q.bytes(r.address))
+	for _, piece := range pieces {
+		if err := sleep(ctx, transit); err != nil {
+			return reply{}, err
+		}
+		t.write([]byte(piece))
+	}
 	answer := t.read(q.method)
 	answer.waited = time.Since(began)
 	return answer, ctx.Err()

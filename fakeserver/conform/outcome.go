@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,11 +61,7 @@ type outcome struct {
 func skipped(why string) outcome { return outcome{skip: why} }
 
 func (o outcome) answered() bool {
-	switch o.got {
-	case "", silence, openSilent, unfinished:
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", silence, openSilent, unfinished}, o.got)
 }
 
 // An answer is a message of the server.
@@ -120,14 +117,12 @@ func (a answer) judge(cmd, nonce string) outcome {
 
 // failure is the outcome of a failed read. some is true if part of an answer had come.
 func failure(err error, some bool) outcome {
-	var timeout net.Error
 	switch {
 	case errors.Is(err, errTooLarge):
 		return outcome{got: tooLarge}
-	case errors.As(err, &timeout) && timeout.Timeout():
-		if some {
-			return outcome{got: unfinished}
-		}
+	case isTimeout(err) && some:
+		return outcome{got: unfinished}
+	case isTimeout(err):
 		return outcome{got: silence}
 	case some && errors.Is(err, io.ErrUnexpectedEOF):
 		return outcome{got: unfinished, detail: "then the connection was closed"}
@@ -138,9 +133,14 @@ func failure(err error, some bool) outcome {
 }
 
 func ended(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, io.ErrClosedPipe) || errors.As(err, &op)
+	_, failed := errors.AsType[*net.OpError](err)
+	return failed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe)
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 const shown = 60 // bytes of what a server says that are repeated

@@ -1,6 +1,9 @@
 package conform
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Progress says where a run is. Checks that are not tried do not count, as
 // far as is known: what a server does may rule out others, never add any.
@@ -13,10 +16,8 @@ type Progress struct {
 func (r *run) progress(plan []check) Progress {
 	ahead := r.ahead(plan)
 	p := Progress{Done: r.tried, Total: r.tried + len(ahead)}
-	for i, c := range ahead {
-		if i == 0 {
-			p.Check = c.ID
-		}
+	for _, c := range ahead {
+		p.Check = cmp.Or(p.Check, c.ID)
 		p.Remaining += r.takes(c)
 	}
 	return p

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
-	"net"
 	"time"
 )
 
@@ -75,8 +73,7 @@ func (t *rawHTTP) quiet(d time.Duration) bool {
 	_ = t.conn.SetReadDeadline(time.Now().Add(d))
 	defer func() { _ = t.conn.SetReadDeadline(t.deadline) }()
 	_, err := t.in.Peek(1)
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return isTimeout(err)
 }
 
 // closed reports whether the server closes the connection before the deadline and sends nothing

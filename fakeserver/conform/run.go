@@ -106,14 +106,14 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 		return skipped(why), nil
 	}
 	o, err := c.probe(ctx, r)
-	var gone *UnreachableError
-	var why notTried
+	why, wasNotTried := errors.AsType[notTried](err)
+	gone, isGone := errors.AsType[*UnreachableError](err)
 	switch {
 	case ctx.Err() != nil:
 		return o, ctx.Err()
-	case errors.As(err, &why):
+	case wasNotTried:
 		return skipped(string(why)), nil
-	case errors.As(err, &gone):
+	case isGone:
 		if r.refused++; r.refused == maxRefused {
 			return o, gone
 		}

@@ -79,8 +79,7 @@ func heading(g Group, checks []Check) string {
 
 // done is what the server did, and how long it was silent.
 func (c Check) done() string {
-	switch c.Got {
-	case silence, openSilent, unfinished:
+	if c.Got != "" && !(outcome{got: c.Got}).answered() {
 		waited := time.Duration(c.WaitedMS) * time.Millisecond
 		return fmt.Sprintf("%s in %.3gs", c.Got, waited.Seconds())
 	}

@@ -26,8 +26,7 @@ type screen struct {
 	seen     int           // the highest number of a payload that was looked at
 }
 
-// update reads what has changed. A long list of payloads costs nothing but the
-// latest of it.
+// update takes over what has changed, but only the latest of many payloads.
 func (s *screen) update() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,15 +50,14 @@ func (s *screen) update() {
 	}
 }
 
-// A cursor is what one browser has been told of a screen. The zero value is
-// nothing.
+// A cursor is what one browser knows of a screen. The zero value is nothing.
 type cursor struct {
 	head    headView
 	version int
 	seq     int
 }
 
-// An update is what a browser has not been told yet.
+// An update is what a browser does not know yet.
 type update struct {
 	Client   int           `json:"client"` // which one, counted from 0
 	Head     headView      `json:"head"`
@@ -67,8 +65,8 @@ type update struct {
 	Payloads []payloadView `json:"payloads,omitempty"` // the new ones, the oldest first
 }
 
-// since returns what has changed since the cursor, which it moves. Whoever was
-// slow gets the latest state and what is left of the payloads.
+// since returns what has changed since the cursor, and moves it. A slow browser gets the latest
+// state and the payloads that are left.
 func (s *screen) since(c *cursor) (n update, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
