@@ -20,7 +20,6 @@ const (
 	maxArRPC = 64<<10 - ipcframe.HeaderSize
 )
 
-// arRPCOrigins are all the origins that arRPC knows.
 var arRPCOrigins = []string{"https://discord.com", "https://ptb.discord.com", "https://canary.discord.com"}
 
 // badArRPCQuery says why arRPC would close a new WebSocket, which it does without

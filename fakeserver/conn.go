@@ -29,7 +29,7 @@ type conn struct {
 	closed   chan struct{} // closed by Close
 	once     sync.Once
 	ready    bool // READY was sent; guarded by srv.mu
-	admitted bool // run.admitted counts it; guarded by srv.mu
+	admitted bool // an IPC connection for which there was room; guarded by srv.mu
 }
 
 func newConn(raw net.Conn, r *run, ipc bool) *conn {

@@ -41,7 +41,6 @@ type key struct {
 	nth      int
 }
 
-// A keyedList is a device list by key.
 type keyedList struct {
 	order   []key
 	devices map[key]Device

@@ -34,7 +34,6 @@ type Device struct {
 	HardwareMute         *bool `json:"hardware_mute,omitempty"`
 }
 
-// A flag is one of the optional booleans of a device.
 type flag struct {
 	name  string
 	field func(*Device) **bool

@@ -191,13 +191,12 @@ func specOf(kind FaultKind) (spec faultSpec, ok bool) {
 
 var transports = []Transport{WebSocket, HTTP, IPC}
 
-// meets reports whether the fault can meet the transport. An empty one is a
-// connection of which nothing is known yet.
+// appliesTo reports whether the fault can occur on the transport. An empty one is a connection
+// whose transport is not known yet.
 func (s faultSpec) appliesTo(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
-// joinTransports joins transports as in a sentence: "a, b or c".
 func joinTransports(list []Transport, word string) string {
 	text := string(list[0])
 	for i, t := range list[1:] {

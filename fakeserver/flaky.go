@@ -19,7 +19,6 @@ const (
 	maxDelay  = 2 * time.Second // of a late READY or answer
 )
 
-// faultPool holds the faults from which [Flaky] draws.
 var faultPool = map[event][]FaultKind{
 	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
 	payloadEvent: {

@@ -177,29 +177,20 @@ func (l *limiter) due(b *bucket) {
 // wait waits for the turn. It reports false if one of the channels was closed
 // before; the place in line is then given up.
 func (t *turn) wait(closed, gone <-chan struct{}) bool {
-	if t.waitInPlace(closed, gone) {
-		return true
-	}
-	t.limiter.leave(t)
-	return false
-}
-
-// waitInPlace is like wait, but never gives the place up: it still costs a token,
-// which nobody uses (rule R88).
-func (t *turn) waitInPlace(closed, gone <-chan struct{}) bool {
 	select {
 	case <-t.granted:
 		return true
 	case <-closed:
 	case <-gone:
 	}
+	t.leave()
 	return false
 }
 
-func (l *limiter) leave(t *turn) {
+func (t *turn) leave() {
+	l, b := t.limiter, t.bucket
 	l.mu.Lock()
 	defer l.unlock()
-	b := t.bucket
 	if i := slices.Index(b.line, t); i >= 0 {
 		b.line = slices.Delete(b.line, i, i+1)
 		l.counts.queued--

@@ -28,7 +28,7 @@ func (thisMachine) ListenPort(ports []int) (net.Listener, int, error) {
 	listen := listenTCP
 	if len(ports) == 1 {
 		listen = func(port int) (net.Listener, error) {
-			return listenAgain(func() (net.Listener, error) { return listenTCP(port) }, isTakenPort)
+			return listenAgain(func() (net.Listener, error) { return listenTCP(port) }, isTaken)
 		}
 	} else {
 		failed = fmt.Sprintf("none of the %d ports can be opened, other clients may hold them", len(ports))
@@ -61,7 +61,6 @@ func listenAgain(listen func() (net.Listener, error), taken func(error) bool) (n
 	}
 }
 
-// ipcSlots is how many sockets there are: discord-ipc-0 to discord-ipc-9.
 const ipcSlots = 10
 
 // ListenIPC binds the first free socket of the folder.

@@ -86,10 +86,9 @@ func hugeBody(cmd *string, nonce any) []byte {
 	return slices.Concat(head, padding, []byte(tail))
 }
 
-// deepLevels is how deep the answer under [FaultDeep] is nested.
 const deepLevels = 100_000
 
-// deepBody is an answer that is correct except for its data.
+// deepBody is an answer that is correct except for its data, which is nested 100000 deep.
 func deepBody(cmd *string, nonce any) []byte {
 	deep := strings.Repeat("[", deepLevels) + strings.Repeat("]", deepLevels)
 	return bytes.Replace(successBody(cmd, nonce), []byte(`"data":null`), []byte(`"data":`+deep), 1)

@@ -179,7 +179,7 @@ func TestRealCapacity(t *testing.T) {
 	require.NoError(t, srv.wait(deadline(t), func() bool {
 		srv.mu.Lock()
 		defer srv.mu.Unlock()
-		return srv.run.admitted == maxIPC-1
+		return srv.run.admitted() == maxIPC-1
 	}))
 	greet(t, srv)
 }

@@ -42,7 +42,6 @@ type Payload struct {
 	EndedBy   Side      // who ended the connection while the request waited in line; empty: nobody did
 }
 
-// parse fills in what the text of the payload says.
 func (p *Payload) parse(text []byte, desktop bool) message {
 	m := parse(text, desktop)
 	switch nonce := m.nonce.(type) {
@@ -60,7 +59,6 @@ func (p *Payload) parse(text []byte, desktop bool) message {
 // maxKept bounds the memory of the record, in bytes of payloads.
 const maxKept = 256 << 20
 
-// A record keeps the latest payloads.
 type record struct {
 	list  []Payload
 	limit int // payloads kept
@@ -79,7 +77,6 @@ func (r *record) add(p Payload) {
 	}
 }
 
-// after returns the oldest payload whose Seq is above seq.
 func (r *record) after(seq int) (Payload, bool) {
 	i, _ := slices.BinarySearchFunc(r.list, seq+1, func(p Payload, seq int) int { return p.Seq - seq })
 	if i == len(r.list) {

@@ -27,10 +27,9 @@ type run struct {
 	listeners map[Transport]net.Listener // HTTP, for WebSockets too, and IPC, unless refused; guarded by srv.lifecycle
 	wg        sync.WaitGroup             // every goroutine of the run
 
-	done     chan struct{}      // closed when the run is being stopped
-	conns    map[*conn]struct{} // guarded by srv.mu
-	admitted int                // IPC connections that were not turned away; guarded by srv.mu
-	stopped  bool               // guarded by srv.mu
+	done    chan struct{}      // closed when the run is being stopped
+	conns   map[*conn]struct{} // guarded by srv.mu
+	stopped bool               // guarded by srv.mu
 }
 
 func newRun(s *Server) *run {
@@ -83,7 +82,6 @@ func (r *run) closeListener(t Transport) {
 	}
 }
 
-// stop closes the listeners and all connections and waits for all goroutines.
 func (r *run) stop() {
 	r.closeListener(HTTP)
 	r.closeListener(IPC)
@@ -128,10 +126,6 @@ func (r *run) removeConn(c *conn) {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	delete(r.conns, c)
-	if c.admitted {
-		c.admitted = false
-		r.admitted--
-	}
 	r.srv.changed.Notify()
 }
 
@@ -139,15 +133,21 @@ func (r *run) removeConn(c *conn) {
 func (r *run) admit(c *conn) bool {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
-	if _, open := r.conns[c]; !open {
-		return true
-	}
-	if r.admitted == maxIPC && r.srv.opts.Profile.isDesktop() {
+	if r.srv.opts.Profile.isDesktop() && r.admitted() >= maxIPC {
 		return false
 	}
 	c.admitted = true
-	r.admitted++
 	return true
+}
+
+// admitted counts the open IPC connections that were admitted. srv.mu is held.
+func (r *run) admitted() (n int) {
+	for c := range r.conns {
+		if c.admitted {
+			n++
+		}
+	}
+	return n
 }
 
 // An httpListener hands connections to net/http, except those that must never be

@@ -43,7 +43,6 @@ func newSocket(s *Server, c *conn, t Transport, readyMessage string) *socket {
 	}
 }
 
-// A wire writes messages to the connection of a socket.
 type wire interface {
 	writeMessage(text []byte) error           // a whole message
 	writeHalf(text []byte) error              // the beginning of a message
@@ -85,7 +84,6 @@ func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejecti
 	}
 }
 
-// sendReady sends READY, unless there is a refusal or a fault.
 func (k *socket) sendReady(injected Fault, refusal *Rejection) {
 	cached := k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID) // rule R81
 	if !cached || injected.Kind == FaultOffline {
@@ -121,7 +119,6 @@ func (k *socket) send(m outgoing) {
 	}
 }
 
-// write sends what is due until the connection ends.
 func (k *socket) write() {
 	for {
 		select {

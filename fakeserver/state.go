@@ -15,7 +15,6 @@ import (
 // lists of all client ids need.
 const maxState = 256 << 20
 
-// A stateFile is the content of a state file.
 type stateFile struct {
 	Lists store `json:"lists"`
 }
@@ -42,7 +41,6 @@ func loadState(path string) (store, error) {
 	return lists, saveState(path, lists)
 }
 
-// saveState replaces the file atomically.
 func saveState(path string, lists store) error {
 	if err := replaceFile(path, mustJSON(stateFile{lists})); err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", path, err)
@@ -65,7 +63,6 @@ func replaceFile(path string, data []byte) error {
 	return err
 }
 
-// save writes the lists to the state file, if there is one.
 func (s *Server) save(lists store) {
 	if s.opts.StateFile == "" {
 		return

@@ -20,7 +20,6 @@ var (
 	errDropped   = errors.New("the server closed the connection of the request")
 )
 
-// An upload is the body of a request while it is read.
 type upload struct {
 	req          *http.Request
 	deadline     *http.ResponseController
@@ -60,12 +59,16 @@ func (u *upload) readAll(d *delivery) error {
 	return nil
 }
 
-// wait waits for the turn of the request, which keeps its place even if the sender leaves. To net/http
-// a connection that the server closes looks like one whose peer has left, so that is checked first.
+// wait waits for the turn of the request, which keeps its place, and costs a token, even if the sender leaves (rule R88).
+// To net/http a connection that the server closes looks like one whose peer has left, so that is checked first.
 func (u *upload) wait(c *conn) error {
 	_ = u.deadline.SetReadDeadline(time.Time{})
 	gone := u.req.Context().Done()
-	u.turn.waitInPlace(c.closed, gone)
+	select {
+	case <-u.turn.granted:
+	case <-c.closed:
+	case <-gone:
+	}
 	switch {
 	case isClosed(c.closed):
 		return errDropped

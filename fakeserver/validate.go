@@ -87,7 +87,6 @@ func decode(raw []byte) (map[string]any, *Rejection) {
 	return fields, nil
 }
 
-// A checker collects what is wrong with one message.
 type checker struct {
 	invalid  []string // refused by the client's schema: code 4000 (rule R34)
 	crashes  []string // passes the schema, then the command fails: code 1000 (rule R32)
@@ -102,7 +101,6 @@ func (c *checker) warn(path, format string, args ...any) {
 	c.warnings = note(c.warnings, path, format, args...)
 }
 
-// note adds a note, up to maxReasons.
 func note(notes []string, path, format string, args ...any) []string {
 	switch n := len(notes); {
 	case n < maxReasons:
@@ -207,7 +205,7 @@ func member[T any](c *checker, path string, fields map[string]any, key, want str
 	return v, ok
 }
 
-// text reads a string that must not be empty.
+// text reads a non-empty string.
 func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
 	s, ok := member[string](c, path, fields, key, "a string", required)
 	if ok && s == "" {
@@ -317,7 +315,6 @@ func (c *checker) unknownKeys(path string, fields map[string]any, known ...strin
 
 func devicePath(i int) string { return fmt.Sprintf("devices[%d]", i) }
 
-// kindOf names the JSON type of a decoded value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case map[string]any:

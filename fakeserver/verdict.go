@@ -15,7 +15,6 @@ const (
 	crash                // send nothing, close all connections
 )
 
-// A verdict is what the server does about one payload.
 type verdict struct {
 	do     action
 	status int    // of the HTTP answer

@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// count increments a counter of stats.
 func (s *Server) count(n *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +76,6 @@ func (s *Server) WaitStats(ctx context.Context, wanted func(Stats) bool) error {
 	return nil
 }
 
-// summary is the state in one line, for errors.
 func (s *Server) summary() string {
 	text := fmt.Sprintf("%+v, %d devices in force", s.Stats(), len(s.Devices()))
 	s.mu.Lock()

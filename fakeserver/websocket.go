@@ -73,13 +73,11 @@ func (s *Server) refusePeer(req *http.Request) *Rejection {
 	return nil
 }
 
-// A webSocket is one open WebSocket.
 type webSocket struct {
 	*socket
 	ws *websocket.Conn
 }
 
-// read serves the socket until it ends.
 func (k *webSocket) read() {
 	for {
 		kind, body, err := k.ws.NextReader()
@@ -131,7 +129,6 @@ func (k *webSocket) pong(data string) error {
 	return nil
 }
 
-// A webWire writes WebSocket messages.
 type webWire struct{ ws *websocket.Conn }
 
 func (w webWire) writeMessage(text []byte) error {

@@ -11,8 +11,8 @@ import (
 	"sidetone/fakeserver/page"
 )
 
-// flushTimeout is how long the last lines may take to be read by whoever reads
-// stdout, which may have stopped reading.
+// flushTimeout is how long the last lines may take to be read: the reader of stdout may have
+// stopped reading.
 const flushTimeout = time.Second
 
 // serve runs servers until the context ends, quit is read or stdout fails.
@@ -57,7 +57,7 @@ func serve(ctx context.Context, clients []fakeserver.Options, addr string, print
 	return flush(printed)
 }
 
-// startAll starts every server, or none.
+// startAll starts all servers, or none.
 func startAll(clients []fakeserver.Options) ([]*fakeserver.Server, error) {
 	var servers []*fakeserver.Server
 	for _, opts := range clients {
@@ -80,8 +80,7 @@ func closeAll(servers []*fakeserver.Server) {
 	}
 }
 
-// forward hands a payload on. When stdout is not read at all, ending must still
-// be possible.
+// forward hands a payload on. It must not block the end if nobody reads stdout.
 func forward(ctx context.Context, payloads chan<- received, r received) {
 	select {
 	case payloads <- r:
@@ -121,7 +120,7 @@ func flush(printed <-chan error) error {
 	}
 }
 
-// readLines ends with the context, or when the read that is under way returns.
+// readLines ends with the context, or when the current read returns.
 func readLines(ctx context.Context, r io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
