@@ -9,6 +9,8 @@ const (
 	VideoInput  = "videoinput"
 )
 
+var deviceTypes = []string{AudioInput, AudioOutput, VideoInput}
+
 // A Named is the vendor or the model of a device. An empty field was absent: the
 // client rejects empty strings.
 type Named struct {
@@ -62,16 +64,4 @@ func (r registered) seenBy(p Profile) Device {
 		}
 	}
 	return d
-}
-
-// unmuted returns the list after a start of the client: every reported
-// hardware_mute is false (rule R51). It copies the list, which recorded payloads share.
-func unmuted(list []Device) []Device {
-	list = slices.Clone(list)
-	for i := range list {
-		if list[i].HardwareMute != nil {
-			list[i].HardwareMute = new(false)
-		}
-	}
-	return list
 }

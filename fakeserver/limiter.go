@@ -157,15 +157,10 @@ func (l *limiter) serve(b *bucket) {
 			b.timer.Stop()
 		}
 	case b.timer == nil:
-		b.timer = time.AfterFunc(b.wait(l.refill), func() { l.due(b) })
+		b.timer = time.AfterFunc(time.Until(b.since.Add(l.refill)), func() { l.due(b) })
 	default:
-		b.timer.Reset(b.wait(l.refill))
+		b.timer.Reset(time.Until(b.since.Add(l.refill)))
 	}
-}
-
-// wait is the time to the next token.
-func (b *bucket) wait(refill time.Duration) time.Duration {
-	return time.Until(b.since.Add(refill))
 }
 
 func (l *limiter) due(b *bucket) {

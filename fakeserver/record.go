@@ -110,13 +110,8 @@ func (s store) of(clientID string) []Device {
 // put replaces the list of a client id. It returns the devices of the lists that
 // it removed.
 func (s *store) put(clientID string, devices []Device) (gone []Device) {
-	for i, l := range *s {
-		if l.ClientID == clientID {
-			gone = l.Devices
-			*s = slices.Delete(*s, i, i+1)
-			break
-		}
-	}
+	gone = s.of(clientID)
+	*s = slices.DeleteFunc(*s, func(l clientList) bool { return l.ClientID == clientID })
 	if len(*s) == maxClients {
 		gone = slices.Concat(gone, (*s)[0].Devices)
 		*s = slices.Delete(*s, 0, 1)
@@ -125,10 +120,16 @@ func (s *store) put(clientID string, devices []Device) (gone []Device) {
 	return gone
 }
 
-// restarted changes the lists as a start of the client does (rule R51).
+// restarted changes the lists as a start of the client does: every reported
+// hardware_mute becomes false (rule R51).
 func (s store) restarted() {
 	for i := range s {
-		s[i].Devices = unmuted(s[i].Devices)
+		s[i].Devices = slices.Clone(s[i].Devices) // recorded payloads share them
+		for j := range s[i].Devices {
+			if d := &s[i].Devices[j]; d.HardwareMute != nil {
+				d.HardwareMute = new(false)
+			}
+		}
 	}
 }
 

@@ -95,8 +95,12 @@ func (u *upload) read(most int) error {
 	defer packets.Put(packet)
 	for most < 0 || u.text.Len() < most {
 		n, err := u.body.Read(*packet)
-		if n > 0 {
-			u.add((*packet)[:n], connOf(u.req).packet.Load())
+		if number := connOf(u.req).packet.Load(); n > 0 {
+			if u.packet != number && u.text.Len() > 0 {
+				u.packetStarts = append(u.packetStarts, u.text.Len())
+			}
+			u.packet = number
+			u.text.Write((*packet)[:n])
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -107,14 +111,6 @@ func (u *upload) read(most int) error {
 		}
 	}
 	return nil
-}
-
-func (u *upload) add(piece []byte, packet int64) {
-	if u.packet != packet && u.text.Len() > 0 {
-		u.packetStarts = append(u.packetStarts, u.text.Len())
-	}
-	u.packet = packet
-	u.text.Write(piece)
 }
 
 // decoded is the text that the client decodes from bytes that came in packets. It

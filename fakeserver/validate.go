@@ -48,7 +48,9 @@ func parse(raw []byte, desktop bool) message {
 	}
 	var c checker
 	m := message{}
-	c.nonASCII(raw)
+	if i := bytes.IndexFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
+	}
 	c.unknownKeys("message", fields, "nonce", "cmd", "args")
 	m.nonce = fields["nonce"]
 	if cmd, isText := fields["cmd"].(string); isText {
@@ -171,7 +173,7 @@ func (c *checker) device(path string, value any) (d Device) {
 		return d
 	}
 	c.unknownKeys(path, fields, deviceKeys...)
-	if d.Type, ok = c.text(path+".type", fields, "type", true); ok && !knownType(d.Type) {
+	if d.Type, ok = c.text(path+".type", fields, "type", true); ok && !slices.Contains(deviceTypes, d.Type) {
 		c.reject(path+".type", "%s is none of audioinput, audiooutput, videoinput", show(d.Type))
 	}
 	d.ID, _ = c.text(path+".id", fields, "id", true)
@@ -188,8 +190,6 @@ var deviceKeys = []string{
 	"type", "id", "vendor", "model", "related",
 	"echo_cancellation", "noise_suppression", "automatic_gain_control", "hardware_mute",
 }
-
-func knownType(s string) bool { return s == AudioInput || s == AudioOutput || s == VideoInput }
 
 // member reads a member of an object. It reports whether there is one of the type, which want
 // names; a missing one is an error only if required.
@@ -284,24 +284,11 @@ func (c *checker) list(list []Device) {
 	}
 }
 
-func (c *checker) nonASCII(raw []byte) {
-	for i, b := range raw {
-		if b >= utf8.RuneSelf {
-			c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
-			return
-		}
-	}
-}
-
 // unknownKeys warns about unknown keys and returns their members as a JSON object;
 // "" if there are none (rule R35).
 func (c *checker) unknownKeys(path string, fields map[string]any, known ...string) string {
-	extra := map[string]any{}
-	for key, value := range fields {
-		if !slices.Contains(known, key) {
-			extra[key] = value
-		}
-	}
+	extra := maps.Clone(fields)
+	maps.DeleteFunc(extra, func(key string, _ any) bool { return slices.Contains(known, key) })
 	if len(extra) == 0 {
 		return ""
 	}

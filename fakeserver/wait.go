@@ -16,10 +16,10 @@ func (s *Server) count(n *int) {
 func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {
 		changed, closed := s.Changed(), s.isClosed()
-		if holds() {
+		switch {
+		case holds():
 			return nil
-		}
-		if closed {
+		case closed:
 			return ErrClosed
 		}
 		select {

@@ -109,8 +109,12 @@ func wrap(note string, width int, indent string) string {
 // Markdown is the report as a document, with all that is known of each check.
 func (r *Report) Markdown() string {
 	var b strings.Builder
+	mode := "quick run"
+	if r.All {
+		mode = "all checks"
+	}
 	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(joinNonEmpty(" and ", r.Target.URL, r.Target.IPC)),
-		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), code(r.asker()), r.Summary())
+		r.Began.UTC().Format(time.RFC3339), mode, code(r.Target.ClientID), code(r.asker()), r.Summary())
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)
 	}
@@ -125,13 +129,6 @@ func (r *Report) Markdown() string {
 		}
 	}
 	return b.String()
-}
-
-func (r *Report) mode() string {
-	if r.All {
-		return "all checks"
-	}
-	return "quick run"
 }
 
 func (c Check) long() string {

@@ -14,10 +14,6 @@ type tokenEstimate struct {
 	spent  int
 }
 
-func newTokenEstimate(refill time.Duration, now time.Time) *tokenEstimate {
-	return &tokenEstimate{refill: refill, at: now}
-}
-
 func (b *tokenEstimate) advance(now time.Time) {
 	b.sure = min(capacity, b.sure+float64(now.Sub(b.at))/float64(b.refill))
 	b.at = now

@@ -15,6 +15,7 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -88,7 +89,9 @@ func Start(addr string, clients ...*fakeserver.Server) (*Page, error) {
 		faults: faultViews(fakeserver.FaultHelp()),
 		end:    end,
 	}
-	p.index = p.renderIndex()
+	var page bytes.Buffer
+	_ = index.Execute(&page, struct{ Token, Start string }{p.token, p.start}) // two strings: cannot fail
+	p.index = page.Bytes()
 	for i, srv := range clients {
 		s := &screen{srv: srv, name: nameOf(srv, i, len(clients))}
 		s.update()

@@ -74,13 +74,6 @@ func (p *Page) fromPage(req *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(req.Header.Get(tokenHeader)), []byte(p.token)) == 1
 }
 
-func (p *Page) renderIndex() []byte {
-	var b bytes.Buffer
-	// The template is part of the program and its data are two strings: it cannot fail.
-	_ = index.Execute(&b, struct{ Token, Start string }{p.token, p.start})
-	return b.Bytes()
-}
-
 func file(name, kind string) http.HandlerFunc {
 	data, _ := web.ReadFile(name) // embedded, so it is there
 	return func(w http.ResponseWriter, _ *http.Request) { send(w, kind, data) }

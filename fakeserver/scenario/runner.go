@@ -82,9 +82,8 @@ type pending struct {
 // error says why the run ended early: it was interrupted, timed out, or could not begin.
 func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
 	r := &runner{scenario: s, opts: opts, clients: map[string]*client{}}
-	r.report = &Report{
-		Name: s.name, File: s.file, Version: opts.Version, Host: host.Name(), System: host.System(), Began: time.Now(),
-	}
+	name, _ := os.Hostname() // a report can do without
+	r.report = &Report{Name: s.name, File: s.file, Version: opts.Version, Host: name, System: host.System(), Began: time.Now()}
 	if r.opts.Progress == nil {
 		r.opts.Progress = io.Discard
 	}
@@ -205,21 +204,11 @@ func (r *runner) launch(d runAction) (*program, error) {
 			env = append(env, fmt.Sprintf("SCENARIO_PORT_%s=%d", variable(name), c.srv.Port()))
 		}
 	}
-	folder, err := filepath.Abs(r.scenario.folder())
+	folder, err := filepath.Abs(filepath.Dir(r.scenario.file))
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the folder of %s: %w", r.scenario.file, err)
 	}
 	return start(d, folder, r.scratch, env)
-}
-
-// program finds the background program that was started last under a name.
-func (r *runner) program(name string) *program {
-	for _, p := range slices.Backward(r.programs) {
-		if p.name == name {
-			return p
-		}
-	}
-	return nil
 }
 
 // endPrograms ends the background programs, except for the first few, the youngest first. No

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"sidetone/fakeserver"
@@ -20,9 +19,6 @@ type Scenario struct {
 
 // Name is the name in the file, or else the name of the file.
 func (s *Scenario) Name() string { return s.name }
-
-// folder is the base of relative paths.
-func (s *Scenario) folder() string { return filepath.Dir(s.file) }
 
 // A clientSpec is one fake client of a scenario.
 type clientSpec struct {

@@ -123,7 +123,12 @@ func (d terminateAction) String() string { return "terminate " + d.name }
 func (d terminateAction) limit() time.Duration { return d.deadline }
 
 func (d terminateAction) run(ctx context.Context, r *runner) outcome {
-	p := r.program(d.name)
+	var p *program // the one that was started last under this name
+	for _, other := range r.programs {
+		if other.name == d.name {
+			p = other
+		}
+	}
 	if p == nil {
 		return failure("it was not started")
 	}
