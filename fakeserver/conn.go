@@ -28,8 +28,8 @@ type conn struct {
 	count    atomic.Int64  // packets read
 	closed   chan struct{} // closed by Close
 	once     sync.Once
-	ready    bool // READY was sent; guarded by srv.mu
-	admitted bool // an IPC connection for which there was room; guarded by srv.mu
+	ready    atomic.Bool // READY was sent
+	admitted bool        // an IPC connection for which there was room; guarded by srv.mu
 }
 
 func newConn(raw net.Conn, r *run, ipc bool) *conn {
@@ -40,7 +40,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		buffer := packets.Get().(*[]byte)
 		n, err := c.Conn.Read(*buffer)
-		c.run.srv.freezer.wait(c.closed)
+		c.run.srv.waitWhileFrozen(c.closed)
 		if n == 0 {
 			packets.Put(buffer)
 			return 0, err
@@ -63,7 +63,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	c.run.srv.freezer.wait(c.closed)
+	c.run.srv.waitWhileFrozen(c.closed)
 	return c.Conn.Write(p)
 }
 

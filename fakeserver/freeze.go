@@ -1,28 +1,13 @@
 package fakeserver
 
-import "sync/atomic"
-
-// A freezer holds up goroutines while it is frozen.
-type freezer struct {
-	frozen atomic.Pointer[chan struct{}] // closed by thaw; nil when not frozen
-}
-
-// wait returns when it is not frozen, or closed is closed.
-func (f *freezer) wait(closed <-chan struct{}) {
-	for frozen := f.frozen.Load(); frozen != nil; frozen = f.frozen.Load() {
+// waitWhileFrozen returns when the server is not frozen, or closed is closed.
+func (s *Server) waitWhileFrozen(closed <-chan struct{}) {
+	for frozen := s.frozen.Load(); frozen != nil; frozen = s.frozen.Load() {
 		select {
 		case <-*frozen:
 		case <-closed:
 			return
 		}
-	}
-}
-
-func (f *freezer) freeze() { f.frozen.CompareAndSwap(nil, new(make(chan struct{}))) }
-
-func (f *freezer) thaw() {
-	if frozen := f.frozen.Swap(nil); frozen != nil {
-		close(*frozen)
 	}
 }
 
@@ -36,13 +21,13 @@ func (s *Server) Freeze() {
 	if s.run == nil {
 		return
 	}
-	s.freezer.freeze()
+	s.frozen.CompareAndSwap(nil, new(make(chan struct{})))
 	s.limiter.freeze()
 	s.changed.Notify()
 }
 
 // Frozen reports whether the server is frozen, see [Server.Freeze].
-func (s *Server) Frozen() bool { return s.freezer.frozen.Load() != nil }
+func (s *Server) Frozen() bool { return s.frozen.Load() != nil }
 
 // Thaw ends [Server.Freeze]: the server now handles what came meanwhile.
 func (s *Server) Thaw() {
@@ -53,7 +38,9 @@ func (s *Server) Thaw() {
 
 // thaw is Thaw with lifecycle held.
 func (s *Server) thaw() {
-	s.freezer.thaw()
+	if frozen := s.frozen.Swap(nil); frozen != nil {
+		close(*frozen)
+	}
 	s.limiter.thaw()
 	s.changed.Notify()
 }

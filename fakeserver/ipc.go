@@ -82,7 +82,7 @@ func (k *ipcSocket) awaitReady() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		k.srv.freezer.wait(k.conn.closed)
+		k.srv.waitWhileFrozen(k.conn.closed)
 		k.refuse(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
 	case <-k.readyWaitOver:
 	case <-k.ended:

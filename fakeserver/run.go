@@ -27,9 +27,8 @@ type run struct {
 	listeners map[Transport]net.Listener // HTTP, for WebSockets too, and IPC, unless refused; guarded by srv.lifecycle
 	wg        sync.WaitGroup             // every goroutine of the run
 
-	done    chan struct{}      // closed when the run is being stopped
-	conns   map[*conn]struct{} // guarded by srv.mu
-	stopped bool               // guarded by srv.mu
+	done  chan struct{}      // closed under srv.mu when the run is being stopped
+	conns map[*conn]struct{} // guarded by srv.mu
 }
 
 func newRun(s *Server) *run {
@@ -86,9 +85,8 @@ func (r *run) stop() {
 	r.closeListener(HTTP)
 	r.closeListener(IPC)
 	r.srv.mu.Lock()
-	r.stopped = true
-	r.srv.mu.Unlock()
 	close(r.done)
+	r.srv.mu.Unlock()
 	_ = r.http.Close()
 	r.closeConns()
 	r.wg.Wait()
@@ -108,15 +106,14 @@ func (r *run) closeConns() {
 func (r *run) addConn(raw net.Conn, ipc bool) *conn {
 	s := r.srv
 	c := newConn(raw, r, ipc)
-	s.freezer.wait(r.done)
+	s.waitWhileFrozen(r.done)
 	s.mu.Lock()
 	s.stats.Accepted++
 	c.id = s.stats.Accepted
 	r.conns[c] = struct{}{}
-	stopped := r.stopped
 	s.mu.Unlock()
 	s.changed.Notify()
-	if stopped {
+	if isClosed(r.done) {
 		_ = c.Close()
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/fakeserver/internal/broadcast"
@@ -27,7 +28,7 @@ type Server struct {
 	run       *run       // nil when stopped; written under lifecycle and mu
 
 	limiter *limiter
-	freezer freezer
+	frozen  atomic.Pointer[chan struct{}] // closed by thaw; nil when not frozen
 	changed broadcast.Broadcast
 
 	order sync.Mutex // one payload is judged, recorded and reported at a time
@@ -332,7 +333,7 @@ func (s *Server) Stats() Stats {
 	}
 	st.Connections = len(s.run.conns)
 	for c := range s.run.conns {
-		if c.ready {
+		if c.ready.Load() {
 			st.Ready++
 		}
 	}

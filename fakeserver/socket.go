@@ -24,15 +24,13 @@ type socket struct {
 	clientID           string
 	out                chan outgoing
 	tasks              sync.WaitGroup
-	ready              atomic.Bool   // READY was sent
-	packetsBeforeReady atomic.Int64  // packets that had come by then
+	packetsBeforeReady atomic.Int64  // packets that had come before READY was sent
 	writesNoMore       atomic.Bool   // half a message was sent, or the peer no longer reads: nothing may follow
-	ended              chan struct{} // closed when closing is set
+	ended              chan struct{} // closed under mu when the server closes the connection
 	readyWaitOver      chan struct{} // closed by endReadyWait
 	endReadyWait       func()        // called when READY was sent, or a fault holds it back
 
-	mu      sync.Mutex
-	closing bool // the server closes the connection; guarded by mu
+	mu sync.Mutex
 }
 
 func newSocket(s *Server, c *conn, t Transport, readyMessage string) *socket {
@@ -154,11 +152,8 @@ func (k *socket) put(m outgoing) error {
 
 func (k *socket) markReady() {
 	k.packetsBeforeReady.Store(k.conn.count.Load())
-	k.ready.Store(true)
+	k.conn.ready.Store(true)
 	k.endReadyWait()
-	k.srv.mu.Lock()
-	defer k.srv.mu.Unlock()
-	k.conn.ready = true
 	k.srv.changed.Notify()
 }
 
@@ -192,7 +187,7 @@ func (k *socket) handle(p Payload, injected Fault, refusal *Rejection) bool {
 
 // tooEarly reports whether what was just read had arrived before READY was sent (rule R16).
 func (k *socket) tooEarly() bool {
-	return !k.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
+	return !k.conn.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
 }
 
 // limitRead sets how long the peer may take to finish its message; 0: forever. It
@@ -201,7 +196,7 @@ func (k *socket) limitRead(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.closing:
+	case k.isClosing():
 	case d == 0:
 		_ = k.conn.SetReadDeadline(time.Time{})
 	default:
@@ -214,11 +209,10 @@ func (k *socket) limitRead(d time.Duration) {
 // and the peer might not see the code.
 func (k *socket) close(code int, reason string) {
 	k.mu.Lock()
-	if k.closing {
+	if k.isClosing() {
 		k.mu.Unlock()
 		return
 	}
-	k.closing = true
 	close(k.ended)
 	_ = k.conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	k.mu.Unlock()
@@ -229,8 +223,4 @@ func (k *socket) close(code int, reason string) {
 
 // isClosing reports whether the server is closing the connection: it then ignores
 // what the peer sends.
-func (k *socket) isClosing() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.closing
-}
+func (k *socket) isClosing() bool { return isClosed(k.ended) }

@@ -27,7 +27,7 @@ func (s *Server) ConnectionsByTransport() map[Transport]int {
 		switch {
 		case c.ipc:
 			counts[IPC]++
-		case c.ready:
+		case c.ready.Load():
 			counts[WebSocket]++
 		default:
 			counts[HTTP]++

@@ -127,12 +127,13 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 // skipReason says why a check is not to be tried after the results so far; "" if it is.
 func (r *run) skipReason(c check) string {
 	base, done := r.results[c.needs]
+	limited, known := r.limited(c.Transport)
 	switch {
 	case c.all && !r.opts.All:
 		return needsAll
 	case !done:
 		return ""
-	case c.limit && r.unlimited(c.Transport):
+	case c.limit && known && !limited:
 		return noLimit
 	case base.skip != "":
 		return base.skip
@@ -198,11 +199,6 @@ func (r *run) limited(t Transport) (limited, known bool) {
 	return false, false
 }
 
-func (r *run) unlimited(t Transport) bool {
-	limited, known := r.limited(t)
-	return known && !limited
-}
-
 func (r *run) bucket(clientID string) *tokenEstimate {
 	b := r.buckets[clientID]
 	if b == nil {
@@ -260,21 +256,25 @@ func (r *run) closeLinks() {
 // notes clears the device list and returns what a reader must know about the run.
 func (r *run) notes(ctx context.Context) []string {
 	var notes []string
-	if len(r.limits) == 0 && r.opts.All {
-		notes = append(notes, "Whether there is a rate limit could not be measured, so silence may also be queueing.")
-	}
-	if r.results["http-empty-list"].got == "400 code 4000" || r.results["ipc-handshake"].got == closeWith(4000) {
-		notes = append(notes, "Code 4000: the server does not know the client id, or it has no connection to its own servers.")
-	}
-	if r.results["ipc-handshake"].got == closeWith(1000) {
-		notes = append(notes, "Close 1000: nobody is logged in to the client.")
-	}
-	if ctx.Err() == nil && r.checkReachable(ctx) != nil {
-		notes = append(notes, "The server no longer accepts connections. The last check that reached it was "+r.last+".")
-	}
-	if !r.clean(ctx) {
-		notes = append(notes, "The devices of the checks could not be taken back: "+
-			"the server may still list ids that begin with conformance-check.")
+	for _, note := range []struct {
+		holds bool
+		text  string
+	}{
+		{len(r.limits) == 0 && r.opts.All, "Whether there is a rate limit could not be measured, so silence may also be queueing."},
+		{
+			r.results["http-empty-list"].got == "400 code 4000" || r.results["ipc-handshake"].got == closeWith(4000),
+			"Code 4000: the server does not know the client id, or it has no connection to its own servers.",
+		},
+		{r.results["ipc-handshake"].got == closeWith(1000), "Close 1000: nobody is logged in to the client."},
+		{
+			ctx.Err() == nil && r.checkReachable(ctx) != nil,
+			"The server no longer accepts connections. The last check that reached it was " + r.last + ".",
+		},
+		{!r.clean(ctx), "The devices of the checks could not be taken back: the server may still list ids that begin with conformance-check."},
+	} {
+		if note.holds {
+			notes = append(notes, note.text)
+		}
 	}
 	return notes
 }

@@ -54,7 +54,12 @@ func serve(ctx context.Context, clients []fakeserver.Options, addr string, print
 	if err != nil {
 		return err
 	}
-	return flush(printed)
+	select {
+	case err := <-printed:
+		return err
+	case <-time.After(flushTimeout):
+		return nil
+	}
 }
 
 // startAll starts all servers, or none.
@@ -108,15 +113,6 @@ func handleLines(ctx context.Context, c console, lines <-chan string, printed <-
 				return nil
 			}
 		}
-	}
-}
-
-func flush(printed <-chan error) error {
-	select {
-	case err := <-printed:
-		return err
-	case <-time.After(flushTimeout):
-		return nil
 	}
 }
 
