@@ -85,14 +85,13 @@ func (l keyedList) counted(sign string, keys []key) string {
 // changed says what has changed of each device that is in both lists. A device is
 // called by its name, with its id if another has the same name.
 func changed(was, is keyedList, kept []key) (parts []string) {
-	sameName := map[string]map[key]bool{}
-	for _, l := range []keyedList{was, is} {
-		for k, d := range l.devices {
-			name := nameOf(d)
-			if sameName[name] == nil {
-				sameName[name] = map[key]bool{}
-			}
-			sameName[name][k] = true
+	named := map[string]int{} // how many devices of both lists have a name
+	for _, d := range is.devices {
+		named[nameOf(d)]++
+	}
+	for k, d := range was.devices {
+		if now, there := is.devices[k]; !there || nameOf(now) != nameOf(d) {
+			named[nameOf(d)]++
 		}
 	}
 	for _, k := range kept {
@@ -101,7 +100,7 @@ func changed(was, is keyedList, kept []key) (parts []string) {
 			continue
 		}
 		name := nameOf(is.devices[k])
-		if len(sameName[name]) > 1 {
+		if named[name] > 1 {
 			name += " [" + printable(k.id) + "]"
 		}
 		parts = append(parts, name+": "+strings.Join(list, ", "))

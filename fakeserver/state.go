@@ -41,26 +41,20 @@ func loadState(path string) (store, error) {
 	return lists, saveState(path, lists)
 }
 
+// saveState replaces the file in one step.
 func saveState(path string, lists store) error {
-	if err := replaceFile(path, mustJSON(stateFile{lists})); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err == nil {
+		defer os.Remove(f.Name()) // unless it was renamed
+		_, err = f.Write(mustJSON(stateFile{lists}))
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", path, err)
 	}
 	return nil
-}
-
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 func (s *Server) save(lists store) {

@@ -16,7 +16,7 @@ const (
 	maxRefused = 3 // refused connections in a row that end a run
 )
 
-// A run is one conversation with a server.
+// A run runs checks against one server.
 type run struct {
 	target  Target
 	opts    Options
@@ -36,10 +36,10 @@ type run struct {
 	mayHoldDevices bool // the server, devices of a check
 }
 
-// Run asks the server, and leaves an empty device list behind. The error says
-// that the target makes no sense (*[TargetError]), that no server is there or
-// it went away (*[UnreachableError]), or that the context ended; in the latter
-// two cases the report holds what was learned before; it is nil if the server was never reached.
+// Run tests the server, and leaves an empty device list behind. The error says
+// that the target is invalid (*[TargetError]), that there is no server or it went
+// away (*[UnreachableError]), or that the context ended. The report has the
+// results so far; it is nil if the server was never reached.
 func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	t, err := t.withDefaults(o.Dial == nil)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,7 @@ func parseProfiles(texts []string) ([]fakeserver.Profile, error) {
 		if count > maxServers-len(list) {
 			return nil, fmt.Errorf("%q: more than %d servers", text, maxServers)
 		}
-		for range count {
-			list = append(list, profile)
-		}
+		list = append(list, slices.Repeat([]fakeserver.Profile{profile}, count)...)
 	}
 	return list, nil
 }
