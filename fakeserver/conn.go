@@ -32,10 +32,6 @@ type conn struct {
 	admitted bool        // an IPC connection for which there was room; guarded by srv.mu
 }
 
-func newConn(raw net.Conn, r *run, ipc bool) *conn {
-	return &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
-}
-
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		buffer := packets.Get().(*[]byte)

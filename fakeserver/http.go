@@ -95,7 +95,7 @@ func (s *Server) ignore(w http.ResponseWriter, req *http.Request, kind FaultKind
 		s.count(&s.stats.Probes)
 	}
 	d := delivery{Payload: s.payloadFrom(req)}
-	err := s.upload(w, req, nil).readAll(&d)
+	err := s.readBody(w, req, nil, &d)
 	if err == nil && post {
 		s.recordUnread(d.Payload, kind, reason)
 	}
@@ -126,7 +126,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	if d.refusal == nil {
 		t = s.limiter.join(d.ClientID)
 	}
-	err := s.upload(w, req, t).readAll(&d)
+	err := s.readBody(w, req, t, &d)
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, errAbandoned):

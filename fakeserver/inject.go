@@ -15,7 +15,7 @@ func (s *Server) SetFault(f Fault) error {
 	}
 	s.mu.Lock()
 	refusing := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
-	s.fault, s.timesLeft, s.sinceClose = f, f.Times, 0
+	s.fault, s.sinceClose = f, 0
 	s.mu.Unlock()
 	s.changed.Notify()
 	if refusing {
@@ -65,9 +65,7 @@ func (f Fault) refuses(t Transport) bool {
 func (s *Server) Fault() Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.fault
-	f.Times = s.timesLeft
-	return f
+	return s.fault
 }
 
 // useFault reports whether the active fault is one of the kinds and applies to
@@ -87,8 +85,8 @@ func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 		s.sinceClose = 0
 	}
 	s.stats.Faults++
-	if s.timesLeft > 0 {
-		if s.timesLeft--; s.timesLeft == 0 {
+	if s.fault.Times > 0 {
+		if s.fault.Times--; s.fault.Times == 0 {
 			s.fault = Fault{}
 		}
 	}

@@ -105,7 +105,7 @@ func (r *run) closeConns() {
 // closed at once.
 func (r *run) addConn(raw net.Conn, ipc bool) *conn {
 	s := r.srv
-	c := newConn(raw, r, ipc)
+	c := &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
 	s.waitWhileFrozen(r.done)
 	s.mu.Lock()
 	s.stats.Accepted++

@@ -37,10 +37,9 @@ type Server struct {
 	port       int
 	ipcPath    string // of the socket or pipe; "" if there is none
 	closed     bool
-	fault      Fault
-	timesLeft  int // how often a fault with Times still applies
-	sinceClose int // payloads since FaultCloseAfter last closed a connection
-	rng        rng // for [Flaky]
+	fault      Fault // with Times counted down
+	sinceClose int   // payloads since FaultCloseAfter last closed a connection
+	rng        rng   // for [Flaky]
 	record     record
 	store      store
 	known      registry
@@ -71,7 +70,7 @@ func Start(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fake server: %w", err)
 	}
-	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault, timesLeft: opts.Fault.Times}
+	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault}
 	s.record.limit = opts.KeepPayloads
 	s.rng = newRNG(opts.Seed)
 	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.changed.Notify)

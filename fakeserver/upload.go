@@ -31,16 +31,13 @@ type upload struct {
 	whole        bool  // all of it was read
 }
 
-func (s *Server) upload(w http.ResponseWriter, req *http.Request, t *turn) *upload {
-	return &upload{
+// readBody reads the body of a request and fills in when its last byte came. It
+// returns when the request is let through (rules R87, R88).
+func (s *Server) readBody(w http.ResponseWriter, req *http.Request, t *turn, d *delivery) error {
+	u := &upload{
 		req: req, deadline: http.NewResponseController(w), turn: t,
 		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody),
 	}
-}
-
-// readAll reads the body and fills in when its last byte came. It returns when the
-// request is let through (rules R87, R88).
-func (u *upload) readAll(d *delivery) error {
 	c := connOf(u.req)
 	err := u.read(readAhead)
 	d.Time = c.readAt()

@@ -43,7 +43,7 @@ func (c Column) judge(o outcome) Verdict {
 
 type check struct {
 	Check                       // without its result; a sentence has at most 36 characters
-	needs         string        // id of the check without whose answer this one means nothing
+	needs         string        // id of the check that must have an answer first
 	cost          int           // tokens of the server's rate limit
 	otherClientID bool          // the tokens are those of another client id than the target's
 	takesCommands bool          // success shows that its transport accepts commands

@@ -77,12 +77,12 @@ type posting struct {
 	v        string // "" means 1
 	noV      bool
 	clientID string   // "" means the target's. Each has a rate limit of its own
-	noClient bool     // clientID is only whose token it costs
+	noClient bool     // clientID is not sent, only charged
 	header   []string // nil means a good one
 	body     string   // "" means the payload
 	now      bool     // without waiting for a token
 
-	split   func(text string) []string // cuts the body into what is sent at a time; nil: all in one write
+	split   func(text string) []string // splits the body into several writes; nil: one write
 	chunked bool
 }
 

@@ -75,7 +75,8 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	defer l.close()
 	first := r.compose(payload{})
 	l.nonces[first.nonce] = true
-	l.sendBytes(append(ipcframe.Encode(ipcframe.Handshake, handshake(1, r.target.ClientID)), ipcframe.Encode(ipcframe.Frame, []byte(first.text))...), p.wait)
+	shake, ask := ipcframe.Encode(ipcframe.Handshake, handshake(1, r.target.ClientID)), ipcframe.Encode(ipcframe.Frame, []byte(first.text))
+	l.sendBytes(slices.Concat(shake, ask), p.wait)
 	o, _, err := l.awaitReady(ctx, p.wait)
 	p.answered(o)
 	if err != nil || o.got != ready {
@@ -222,7 +223,7 @@ func manyConnections(ctx context.Context, r *run) (outcome, error) {
 		if o, err := l.await(ctx, wait, reaction); err != nil || o.got != silence {
 			return o, err
 		}
-		wait = time.Millisecond // what came to the others is there by now
+		wait = time.Millisecond // by now the others have received what they will
 	}
 	return outcome{got: stillOpen, waited: wait}, nil
 }

@@ -20,7 +20,7 @@ func takeOpening(t Transport) probe {
 }
 
 const (
-	tokensToDrain = capacity + 1      // tokens, to know that none is left
+	tokensToDrain = capacity + 1      // to be sure that none is left
 	costOfTwo     = tokensToDrain + 2 // and for two more requests
 )
 
@@ -148,7 +148,7 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, notTried("this network cannot do that")
 	}
 	o := t.read(http.MethodPost).command(c.cmd, c.nonce)
-	if o.got != hungUp { // what was hung up may still cost its token
+	if o.got != hungUp { // the closed request may still cost a token
 		p.answered(o)
 	}
 	return o, ctx.Err()

@@ -53,7 +53,7 @@ func askSocket(connected, origin string) probe {
 // badSocketChecks are connections that a client closes or accepts, and one command that it
 // loses.
 func badSocketChecks(t Target) []check {
-	good := closeWith(4001) // what becomes of a connection that is good but for its origin
+	good := closeWith(4001) // the outcome of a connection that is good except for its origin
 	if t.Origin != "" {
 		good = ready
 	}

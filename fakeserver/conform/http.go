@@ -25,9 +25,9 @@ type request struct {
 	method, path string // path with its query
 	header       []string
 	body         string
-	keep         bool // the connection is for more than this request
-	chunked      bool // the body is, which follows by itself
-	late         bool // the body follows by itself
+	keep         bool // more requests follow on the connection
+	chunked      bool // the body is chunked, and sent separately
+	late         bool // the body is sent separately
 }
 
 // getRoot is a request that any server can answer.
@@ -79,7 +79,7 @@ type reply struct {
 	outcome
 	status int
 	kind   string // Content-Type
-	reader string // the origin whose pages may read it
+	reader string // Access-Control-Allow-Origin
 	body   []byte
 }
 

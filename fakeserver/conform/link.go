@@ -38,13 +38,13 @@ type event struct {
 // giving up on one answer does not end the connection.
 type link struct {
 	transport Transport
-	conn      net.Conn                                // for bytes that are no message
-	write     func(kind uint32, message []byte) error // of an opcode, or a type of WebSocket messages
+	conn      net.Conn                                // for anything but messages
+	write     func(kind uint32, message []byte) error // kind is an opcode or a WebSocket message type
 	in        chan event
 	done      chan struct{}
 	once      sync.Once
 	reader    sync.WaitGroup
-	dead      bool            // the server ended it
+	dead      bool            // the server closed it
 	nonces    map[string]bool // of commands sent
 }
 

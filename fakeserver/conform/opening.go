@@ -20,7 +20,7 @@ type opening struct {
 	// Of a WebSocket.
 	encoding, origin string
 	path             string // "" means /
-	emptyOrigin      bool   // an Origin with nothing in it is sent
+	emptyOrigin      bool   // send an empty Origin
 }
 
 // opening is one that clients accept, except perhaps for its origin.

@@ -51,11 +51,11 @@ const (
 
 // An outcome is what a server did in one check.
 type outcome struct {
-	got    string        // in the words above; "" when the check was not tried
-	detail string        // what else the server said, sanitized
-	waited time.Duration // for the answer, or until it was given up
+	got    string        // one of the above; "" if the check was not tried
+	detail string        // what else the server sent, sanitized
+	waited time.Duration // for the answer, or until giving up
 	skip   string        // why the check was not tried
-	via    Transport     // of a payload, which may go over any
+	via    Transport     // the transport of a payload
 }
 
 func skipped(why string) outcome { return outcome{skip: why} }
@@ -143,7 +143,7 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-const shown = 60 // bytes of what a server says that are repeated
+const shown = 60 // bytes of a text of the server
 
 // sanitize shortens a text of the server, and quotes what could disturb a terminal or a table.
 func sanitize(s string) string {
@@ -163,7 +163,7 @@ type capped struct {
 	net.Conn
 	left int   // bytes that may still be read
 	read int   // bytes read
-	err  error // that ended reading, before anybody rephrased it; nil at an orderly end
+	err  error // the original error that ended reading; nil at EOF
 }
 
 func (c *capped) Read(p []byte) (int, error) {

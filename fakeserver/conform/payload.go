@@ -11,7 +11,7 @@ const setDevices = "SET_CERTIFIED_DEVICES"
 
 // A command is one message as it is sent.
 type command struct {
-	cmd, nonce string // nonce is "" when there is none to echo
+	cmd, nonce string // nonce is "" if there is none to echo
 	text       string
 }
 
@@ -21,8 +21,8 @@ type payload struct {
 	args       map[string]any // nil means an empty list
 	noArgs     bool
 	noNonce    bool
-	nonce      string // "" means one of its own
-	otherNonce any    // one that no answer can be known by; nil for none
+	nonce      string // "" means a new one
+	otherNonce any    // one by which the answer cannot be recognized; nil for none
 }
 
 func (r *run) compose(p payload) command {

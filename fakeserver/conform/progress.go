@@ -8,9 +8,9 @@ import (
 // A Progress says where a run is. Checks that are not tried do not count, as
 // far as is known: what a server does may rule out others, never add any.
 type Progress struct {
-	Done, Total int           // checks that were tried, and these with those that will be
-	Check       string        // id of the one that begins
-	Remaining   time.Duration // what the rest takes if each request has to wait for the rate limit
+	Done, Total int           // checks that were tried; these and those that will be
+	Check       string        // id of the check that begins
+	Remaining   time.Duration // for the rest, if each request has to wait for the rate limit
 }
 
 func (r *run) progress(plan []check) Progress {

@@ -13,7 +13,7 @@ import (
 const (
 	needsAll = "needs --all"
 
-	maxRefused = 3 // refused connections in a row that end a run
+	maxRefused = 3 // consecutive refused connections that end a run
 )
 
 // A run runs checks against one server.
@@ -23,7 +23,7 @@ type run struct {
 	address string // host and port of the URL
 
 	buckets map[string]*tokenEstimate // by client id
-	limits  map[Transport]bool        // whether there is a rate limit, where that was measured
+	limits  map[Transport]bool        // whether there is a rate limit, if that was measured
 	results map[string]outcome        // by id of the check
 	links   map[Transport]*link       // kept open
 	hello   map[Transport]answer
@@ -33,7 +33,7 @@ type run struct {
 	refused int    // connections in a row
 	last    string // id of the last check that reached the server
 
-	mayHoldDevices bool // the server, devices of a check
+	mayHoldDevices bool // the server may hold devices of a check
 }
 
 // Run tests the server, and leaves an empty device list behind. The error says
@@ -82,7 +82,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 // checkReachable checks that the server accepts connections, which costs no token.
 func (r *run) checkReachable(ctx context.Context) error {
 	if r.target.URL != "" {
-		r.address, _ = addressOf(r.target.URL) // withDefaults has seen that it can be read
+		r.address, _ = addressOf(r.target.URL) // withDefaults has checked it
 		c, err := r.dialTCP(ctx, r.opts.Patience)
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (r *run) skipReason(c check) string {
 
 // A pass allows one request that costs a token.
 type pass struct {
-	wait   time.Duration // for the answer, standing in line included
+	wait   time.Duration // for the answer, including the time in line
 	bucket *tokenEstimate
 }
 
@@ -293,6 +293,6 @@ func (r *run) clean(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	_, _ = r.ask(ctx, t, payload{}) // what came of it is in mayHoldDevices
+	_, _ = r.ask(ctx, t, payload{}) // mayHoldDevices has the result
 	return !r.mayHoldDevices
 }

@@ -113,7 +113,8 @@ func (r *Report) Markdown() string {
 	if r.All {
 		mode = "all checks"
 	}
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(joinNonEmpty(" and ", r.Target.URL, r.Target.IPC)),
+	server := joinNonEmpty(" and ", r.Target.URL, r.Target.IPC)
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(server),
 		r.Began.UTC().Format(time.RFC3339), mode, code(r.Target.ClientID), code(r.asker()), r.Summary())
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)

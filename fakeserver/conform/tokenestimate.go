@@ -9,7 +9,7 @@ const capacity = 2
 // are there for sure, whatever others did before the run: none at first.
 type tokenEstimate struct {
 	refill time.Duration
-	sure   float64 // tokens; negative: requests that may still stand in line
+	sure   float64 // tokens; negative: requests that may still wait in line
 	at     time.Time
 	spent  int
 }

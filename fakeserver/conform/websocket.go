@@ -49,14 +49,14 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 		}
 		return nil, outcome{}, errors.Join(ctx.Err(), err)
 	case errors.Is(err, websocket.ErrBadHandshake):
-		body, _ := io.ReadAll(resp.Body) // as much of it as the dialer has kept
+		body, _ := io.ReadAll(resp.Body) // the part that the dialer has kept
 		return nil, outcome{got: noWebSocket + fmt.Sprint(resp.StatusCode), detail: compact(body), waited: time.Since(began)}, nil
 	case err != nil:
 		o := failure(cmp.Or(raw.err, err), raw.read > 0)
 		o.waited = time.Since(began)
 		return nil, o, nil
 	}
-	raw.left = math.MaxInt // from here on each message is bounded
+	raw.left = math.MaxInt // from now on each message has its own limit
 	write := func(kind uint32, message []byte) error { return ws.WriteMessage(int(kind), message) }
 	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, write), outcome{}, nil
 }

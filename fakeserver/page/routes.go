@@ -82,7 +82,7 @@ func file(name, kind string) http.HandlerFunc {
 func send(w http.ResponseWriter, kind string, data []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data) // a browser that has gone needs nothing
+	_, _ = w.Write(data) // the browser may be gone
 }
 
 // A command is what a button of the page asks for.

@@ -23,7 +23,7 @@ type screen struct {
 	lists    []listView
 	version  int           // of the lists
 	payloads []payloadView // the latest, the oldest first
-	seen     int           // the highest number of a payload that was looked at
+	seen     int           // Seq of the last payload that was added
 }
 
 // update takes over what has changed, but only the latest of many payloads.

@@ -55,7 +55,7 @@ func listOf(app string, list []fakeserver.Device) listView {
 
 // A deviceView is one card.
 type deviceView struct {
-	Key     string        `json:"key"` // the same for the same device over changes
+	Key     string        `json:"key"` // stays the same when the device changes
 	Type    string        `json:"type"`
 	Word    string        `json:"word"`
 	Title   string        `json:"title"`
@@ -79,7 +79,7 @@ var typeNames = map[string]string{
 type linkView struct {
 	Name string `json:"name,omitempty"`
 	Href string `json:"href,omitempty"` // http or https only
-	Text string `json:"text,omitempty"` // an address that is no link
+	Text string `json:"text,omitempty"` // a URL that is not made a link
 }
 
 func linkOf(n fakeserver.Named) linkView {
@@ -155,7 +155,7 @@ type payloadView struct {
 	App       string       `json:"app"`
 	Nonce     string       `json:"nonce"`
 	Bytes     int          `json:"bytes"`
-	Change    string       `json:"change,omitempty"` // of a list that was taken
+	Change    string       `json:"change,omitempty"` // of an accepted list
 	Rejected  bool         `json:"rejected,omitempty"`
 	Code      int          `json:"code,omitempty"`
 	Reasons   []reasonView `json:"reasons,omitempty"`
@@ -203,8 +203,8 @@ func reasonsOf(list []string) (out []reasonView) {
 type faultView struct {
 	Name   string `json:"name"`
 	Help   string `json:"help"`
-	Want   string `json:"want,omitempty"`   // what its argument is; empty: it has none
-	Preset string `json:"preset,omitempty"` // an argument to begin with
+	Want   string `json:"want,omitempty"`   // the syntax of its argument; empty: it has none
+	Preset string `json:"preset,omitempty"` // a default argument
 }
 
 // presets are arguments for a start, by fault or by syntax.

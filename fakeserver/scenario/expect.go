@@ -89,7 +89,7 @@ func (d expectAction) run(ctx context.Context, r *runner) outcome {
 // watch judges a client again with each payload, until the verdict is decided.
 func (r *runner) watch(ctx context.Context, name string, judge func(h history, over time.Duration) verdict) outcome {
 	for c := r.clients[name]; ; {
-		over := time.Since(r.anchor) // before the reading, which has all that came until then
+		over := time.Since(r.anchor) // before reading, so that everything until then has been read
 		v := judge(c.historySince(r.anchor), over)
 		if v.decided {
 			c.cursor = max(c.cursor, v.cursor)
@@ -107,7 +107,7 @@ type verdict struct {
 	outcome
 	decided bool
 	until   time.Duration
-	cursor  int // payloads gone by
+	cursor  int // payloads passed
 }
 
 // judge decides as soon as possible. over is the time that has passed since the anchor.

@@ -10,10 +10,10 @@ import (
 // A history is what one client was told since the beginning of the last action that was not an
 // expectation.
 type history struct {
-	before   *fakeserver.Payload  // the last list that was taken before; nil: none since the client began
-	payloads []fakeserver.Payload // since then, taken or not
+	before   *fakeserver.Payload  // the last list accepted before; nil: none since the client started
+	payloads []fakeserver.Payload // since then, accepted or not
 	anchor   time.Time            // when that action ended
-	cursor   int                  // how many payloads the expectations so far have gone by
+	cursor   int                  // how many payloads the expectations have passed so far
 }
 
 // reported is the last accepted list after the first n payloads.

@@ -45,7 +45,7 @@ var junit = template.Must(template.New("").Funcs(template.FuncMap{
 	"name":    Result.name,
 	"details": Result.details,
 	"number":  func(i int) string { return fmt.Sprintf("%02d", i+1) },
-	"seconds": func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }, // not every reader takes an exponent
+	"seconds": func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }, // some readers do not accept exponents
 	"slashes": filepath.ToSlash,
 	"lines":   func(list []string) string { return strings.Join(list, "\n") },
 	"xml": func(s string) (string, error) {
@@ -80,7 +80,7 @@ func (r *Report) suites() []*Report {
 				s.Name = fmt.Sprintf("%s, round %d", r.Name, result.Round)
 			}
 			if s.Began.IsZero() {
-				s.Began = r.Began.Add(r.Took) // skipped, as all that follows
+				s.Began = r.Began.Add(r.Took) // skipped, like all that follow
 			}
 			all = append(all, s)
 		}

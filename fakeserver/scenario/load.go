@@ -42,13 +42,13 @@ func Load(file string, text []byte) (*Scenario, []Problem) {
 // would be running. at is always the path of what is checked.
 type loader struct {
 	doc       *strictyaml.Document
-	malformed []Problem // of what has no value
+	malformed []Problem // about values that could not be read
 	problems  []Problem
 	clients   []string
-	names     map[string]string // where each client is named, by its environment variable
+	names     map[string]string // path of each client name, by environment variable
 	running   map[string]bool
 	started   map[string]bool   // at least once
-	programs  map[string]string // where each background program is named
+	programs  map[string]string // path of the name of each background program
 }
 
 // report adds a problem, unless it is about a value that could not be read anyway.

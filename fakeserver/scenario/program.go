@@ -13,7 +13,7 @@ import (
 type program struct {
 	name   string
 	cmd    *exec.Cmd
-	output *os.File // stdout and stderr; a file, so that the end of the process is seen at once
+	output *os.File // stdout and stderr; a file, so that Wait returns when the process ends
 	done   chan struct{}
 	err    error // of the end; valid when done is closed
 	asked  bool  // to end

@@ -23,12 +23,12 @@ type Result struct {
 	Line     int // where the step is in the file
 	Title    string
 	Status   Status
-	Began    time.Time      // zero when skipped
+	Began    time.Time      // zero if skipped
 	Took     time.Duration  // how long the step lasted
 	Measured *time.Duration // from the end of the action before to the payload that brought what was expected
-	Expected string         // "" when the step is not an expectation
+	Expected string         // "" if the step is not an expectation
 	Seen     string
-	Excerpt  string // when failed: of the last payload, or of a program's output
+	Excerpt  string // if failed: of the last payload, or of a program's output
 }
 
 func (r Result) name() string {
@@ -46,7 +46,7 @@ func (r Result) time() string {
 	case r.Measured != nil:
 		return round(*r.Measured).String()
 	case r.Expected != "":
-		return "-" // how long was looked, which says nothing
+		return "-" // how long it looked says nothing
 	}
 	return round(r.Took).String()
 }
@@ -55,14 +55,14 @@ func (r Result) time() string {
 type Report struct {
 	Name    string
 	File    string
-	Version string // of the program that ran it; "" when it did not say
-	Host    string // name of the machine; "" when it does not say
+	Version string // of the program that ran it; may be ""
+	Host    string // name of the machine; may be ""
 	System  string // operating system and architecture
 	Began   time.Time
 	Took    time.Duration
 	Results []Result
-	Notes   []string // what went wrong beside the steps
-	Ended   error    // why the run ended early; nil when it did not
+	Notes   []string // what went wrong apart from the steps
+	Ended   error    // why the run ended early; nil if it did not
 }
 
 // Failed reports whether a step failed or the run ended early.

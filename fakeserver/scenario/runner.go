@@ -59,7 +59,7 @@ type runner struct {
 	scenario *Scenario
 	opts     Options
 	report   *Report
-	scratch  string // a folder for programs, removed at the end
+	scratch  string // folder for programs, removed at the end
 	clients  map[string]*client
 	programs []*program // in the background
 	anchor   time.Time  // when the last action ended that was neither an expectation nor a wait

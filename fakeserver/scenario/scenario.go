@@ -32,7 +32,7 @@ type clientSpec struct {
 // A step is one thing to do or to expect.
 type step struct {
 	line  int
-	title string // what reports call it
+	title string // for reports
 	do    action
 }
 
@@ -58,7 +58,7 @@ type outcome struct {
 	failed   bool
 	measured *time.Duration // from the end of the action before to the payload that brought what was expected
 	seen     string
-	excerpt  string // of a payload or of a program's output, when it has failed
+	excerpt  string // if failed: of a payload or of a program's output
 }
 
 func failure(seen string) outcome { return outcome{failed: true, seen: seen} }

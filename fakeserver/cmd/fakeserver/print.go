@@ -89,12 +89,12 @@ type line struct {
 	Conn      int                  `json:"conn"`
 	ClientID  string               `json:"client_id"`
 	Nonce     string               `json:"nonce"`
-	Change    string               `json:"change,omitempty"`   // of a list that was taken
-	Rejected  string               `json:"rejected,omitempty"` // why it was not
+	Change    string               `json:"change,omitempty"`   // of an accepted list
+	Rejected  string               `json:"rejected,omitempty"` // why it was not accepted
 	Code      int                  `json:"code,omitempty"`     // of the rejection
 	Warnings  []string             `json:"warnings,omitempty"`
 	Fault     fakeserver.FaultKind `json:"fault,omitempty"`
-	Payload   any                  `json:"payload"` // a string when it is not JSON
+	Payload   any                  `json:"payload"` // a string if it is not JSON
 }
 
 func jsonLine(p received) []byte {

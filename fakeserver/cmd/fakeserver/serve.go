@@ -108,7 +108,7 @@ func handleLines(ctx context.Context, c console, lines <-chan string, printed <-
 			return err
 		case line, ok := <-lines:
 			if !ok {
-				lines = nil // stdin has ended, which is no reason to stop serving
+				lines = nil // stdin has ended: go on serving
 			} else if !c.execute(line) {
 				return nil
 			}
