@@ -77,14 +77,6 @@ func (r *record) add(p Payload) {
 	}
 }
 
-func (r *record) after(seq int) (Payload, bool) {
-	i, _ := slices.BinarySearchFunc(r.list, seq+1, func(p Payload, seq int) int { return p.Seq - seq })
-	if i == len(r.list) {
-		return Payload{}, false
-	}
-	return r.list[i], true
-}
-
 // maxClients bounds the number of client ids whose lists are stored.
 const maxClients = 64
 

@@ -3,6 +3,7 @@ package fakeserver
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 func (s *Server) count(n *int) {
@@ -65,7 +66,11 @@ func (s *Server) WaitPayload(ctx context.Context, after int) (Payload, error) {
 func (s *Server) NextPayload(after int) (p Payload, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record.after(after)
+	i, _ := slices.BinarySearchFunc(s.record.list, after+1, func(p Payload, seq int) int { return p.Seq - seq })
+	if i == len(s.record.list) {
+		return Payload{}, false
+	}
+	return s.record.list[i], true
 }
 
 // WaitStats returns when the counts are as wanted.

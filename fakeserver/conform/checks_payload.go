@@ -14,7 +14,13 @@ func payloadChecks() []check {
 
 func payloadCheck(id, sentence string, basis Basis, want string, p payload) check {
 	return quickCheck(InPayload, id, sentence, expects(basis, want), func(ctx context.Context, r *run) (outcome, error) {
-		return r.askAnywhere(ctx, p)
+		if why := r.whyNoPayloads(); why != "" {
+			return outcome{}, notTried(why)
+		}
+		t := r.commandTransport()
+		o, err := r.ask(ctx, t, p)
+		o.via = t
+		return o, err
 	})
 }
 
@@ -91,16 +97,6 @@ func invalidMessages() []check {
 		payloadCheck("nonce-object", "nonce is an object", Ran, success, payload{otherNonce: fields{"conformance": true}}),
 		payloadCheck("unknown-cmd", "unknown cmd", Read, "ERROR 4002", payload{cmd: "CONFORMANCE"}),
 	}
-}
-
-func (r *run) askAnywhere(ctx context.Context, p payload) (outcome, error) {
-	if why := r.whyNoPayloads(); why != "" {
-		return outcome{}, notTried(why)
-	}
-	t := r.commandTransport()
-	o, err := r.ask(ctx, t, p)
-	o.via = t
-	return o, err
 }
 
 // whyNoPayloads says why payloads are not tried; "" if they are.

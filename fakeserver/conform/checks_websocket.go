@@ -32,8 +32,8 @@ func socketChecks(t Target) []check {
 }
 
 func readyComplete(_ context.Context, r *run) (outcome, error) {
-	if hello := r.hello[WebSocket]; !complete(hello) {
-		return outcome{got: "incomplete", detail: compact(hello["data"])}, nil
+	if readyAnswer := r.readyAnswers[WebSocket]; !complete(readyAnswer) {
+		return outcome{got: "incomplete", detail: compact(readyAnswer["data"])}, nil
 	}
 	return outcome{got: "complete"}, nil
 }

@@ -95,11 +95,11 @@ func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*lin
 			return nil, outcome{}, nil, err
 		}
 		l.send(ipcframe.Handshake, handshake(o.v, o.clientID), left)
-		got, hello, err := l.awaitReady(ctx, left)
+		got, readyAnswer, err := l.awaitReady(ctx, left)
 		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
 		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
 			got.waited = time.Since(began)
-			return l, got, hello, err
+			return l, got, readyAnswer, err
 		}
 		l.close()
 		if err := sleep(ctx, retryPause); err != nil {

@@ -130,19 +130,19 @@ func (l *link) await(ctx context.Context, wait time.Duration, match func(event) 
 
 // awaitReady waits for READY (rules R16, R17).
 func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, answer, error) {
-	var hello answer
+	var readyAnswer answer
 	o, err := l.await(ctx, wait, func(e event) (outcome, bool) {
 		a, ok := readAnswer(e.data)
 		if e.kind != eventText || !ok || a.text("cmd") != "DISPATCH" || a.text("evt") != "READY" {
 			return outcome{got: "not READY", detail: compact(e.data)}, true
 		}
-		hello = a
+		readyAnswer = a
 		return outcome{got: ready}, true
 	})
 	if o.got == silence {
 		o.got = openSilent
 	}
-	return o, hello, err
+	return o, readyAnswer, err
 }
 
 // ask sends a command and waits for its answer. It skips late answers to earlier commands.

@@ -25,15 +25,11 @@ type opening struct {
 
 // opening is one that clients accept, except perhaps for its origin.
 func (r *run) opening(t Transport) opening {
-	return opening{transport: t, v: 1, clientID: r.target.ClientID, encoding: "json", origin: r.socketOrigin()}
-}
-
-// socketOrigin is the origin with which the server says READY, or the target's.
-func (r *run) socketOrigin() string {
+	o := opening{transport: t, v: 1, clientID: r.target.ClientID, encoding: "json", origin: r.target.Origin}
 	if r.results["ws-no-origin"].got == ready {
-		return ""
+		o.origin = ""
 	}
-	return r.target.Origin
+	return o
 }
 
 // url is the address of a WebSocket.
@@ -50,7 +46,7 @@ func (o opening) url(address string) string {
 // open opens a connection and waits for READY, at the cost of a token. Without READY it returns
 // no link, and the outcome says what came instead.
 func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, error) {
-	l, got, hello, err := r.dialOpening(ctx, o, p.wait)
+	l, got, readyAnswer, err := r.dialOpening(ctx, o, p.wait)
 	p.answered(got)
 	if err != nil || got.got != ready {
 		if l != nil {
@@ -58,8 +54,8 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 		}
 		return nil, got, err
 	}
-	r.hello[o.transport] = hello
-	if user := hello.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
+	r.readyAnswers[o.transport] = readyAnswer
+	if user := readyAnswer.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
 		got.got = readyUser
 	}
 	return l, got, nil
@@ -75,8 +71,8 @@ func (r *run) dialOpening(ctx context.Context, o opening, wait time.Duration) (*
 	if l == nil {
 		return nil, got, nil, err
 	}
-	got, hello, err := l.awaitReady(ctx, time.Until(deadline))
-	return l, got, hello, err
+	got, readyAnswer, err := l.awaitReady(ctx, time.Until(deadline))
+	return l, got, readyAnswer, err
 }
 
 // tryOpening opens a connection only to see whether READY comes.
@@ -116,7 +112,7 @@ func paying(t Transport, use func(ctx context.Context, r *run, p pass) (outcome,
 // afterReady needs a server that has sent READY on a transport.
 func afterReady(t Transport, p probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		if r.hello[t] == nil {
+		if r.readyAnswers[t] == nil {
 			return outcome{}, notTried("no READY")
 		}
 		return p(ctx, r)
@@ -153,12 +149,12 @@ func sendMessage(t Transport, kind uint32, message string) probe {
 }
 
 // complete reports whether a READY contains what clients send in it.
-func complete(hello answer) bool {
+func complete(readyAnswer answer) bool {
 	var data struct {
 		V      int
 		Config map[string]json.RawMessage
 	}
-	if json.Unmarshal(hello["data"], &data) != nil || data.V != 1 || !hello.null("nonce") {
+	if json.Unmarshal(readyAnswer["data"], &data) != nil || data.V != 1 || !readyAnswer.null("nonce") {
 		return false
 	}
 	for _, key := range []string{"cdn_host", "api_endpoint", "environment"} {

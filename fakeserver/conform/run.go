@@ -22,16 +22,16 @@ type run struct {
 	opts    Options
 	address string // host and port of the URL
 
-	buckets map[string]*tokenEstimate // by client id
-	limits  map[Transport]bool        // whether there is a rate limit, if that was measured
-	results map[string]outcome        // by id of the check
-	links   map[Transport]*link       // kept open
-	hello   map[Transport]answer
-	origin  string // of the WebSocket link
-	sent    int    // nonces used
-	tried   int    // checks
-	refused int    // connections in a row
-	last    string // id of the last check that reached the server
+	buckets      map[string]*tokenEstimate // by client id
+	limits       map[Transport]bool        // whether there is a rate limit, if that was measured
+	results      map[string]outcome        // by id of the check
+	links        map[Transport]*link       // kept open
+	readyAnswers map[Transport]answer
+	origin       string // of the WebSocket link
+	sent         int    // nonces used
+	tried        int    // checks
+	refused      int    // connections in a row
+	last         string // id of the last check that reached the server
 
 	mayHoldDevices bool // the server may hold devices of a check
 }
@@ -51,7 +51,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	r := &run{
 		target: t, opts: o,
 		buckets: map[string]*tokenEstimate{}, limits: map[Transport]bool{}, results: map[string]outcome{},
-		links: map[Transport]*link{}, hello: map[Transport]answer{},
+		links: map[Transport]*link{}, readyAnswers: map[Transport]answer{},
 	}
 	defer r.closeLinks()
 	if err := r.checkReachable(ctx); err != nil {

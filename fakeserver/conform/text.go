@@ -3,6 +3,7 @@ package conform
 import (
 	"fmt"
 	"go/doc/comment"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,23 +51,14 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-func (r *Report) in(g Group) (checks []Check) {
-	for _, c := range r.Checks {
-		if c.Group == g {
-			checks = append(checks, c)
-		}
-	}
-	return checks
+func (r *Report) in(g Group) []Check {
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Group != g })
 }
 
 // untried reports whether none of the checks was tried, all for one reason.
 func untried(checks []Check) (why string, same bool) {
-	for _, c := range checks {
-		if c.Got != "" || c.Why != checks[0].Why {
-			return "", false
-		}
-	}
-	return checks[0].Why, true
+	why = checks[0].Why
+	return why, !slices.ContainsFunc(checks, func(c Check) bool { return c.Got != "" || c.Why != why })
 }
 
 // heading is the name of a group, with the transport of the payloads.

@@ -93,13 +93,7 @@ func (c condition) flagsHold(list []fakeserver.Device) bool {
 }
 
 func (c condition) find(list []fakeserver.Device) []fakeserver.Device {
-	var found []fakeserver.Device
-	for _, d := range list {
-		if c.Device.fits(d) {
-			found = append(found, d)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(list), func(d fakeserver.Device) bool { return !c.Device.fits(d) })
 }
 
 // flagged are the devices whose flags are looked at: only an audioinput has any (rule R36), so

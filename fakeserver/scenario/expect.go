@@ -76,12 +76,10 @@ func (d expectAction) expected() string {
 
 func (d expectAction) limit() time.Duration { return d.Within }
 
-func (d expectAction) judged() string { return d.Client }
-
 func (d expectAction) run(ctx context.Context, r *runner) outcome {
 	o := r.watch(ctx, d.Client, d.judge)
 	if d.Once && !o.failed {
-		r.settleLater(d)
+		r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.Client]}) // judged again later
 	}
 	return o
 }
@@ -93,10 +91,14 @@ func (r *runner) watch(ctx context.Context, name string, judge func(h history, o
 		v := judge(c.historySince(r.anchor), over)
 		if v.decided {
 			c.cursor = max(c.cursor, v.cursor)
-			return v.outcome
+		} else if err := c.awaitPayload(ctx, r.anchor.Add(v.until)); err != nil {
+			v.decided, v.outcome = true, failure(err.Error())
 		}
-		if err := c.awaitPayload(ctx, r.anchor.Add(v.until)); err != nil {
-			return failure(err.Error())
+		if v.failed {
+			v.excerpt = c.excerpt()
+		}
+		if v.decided {
+			return v.outcome
 		}
 	}
 }
@@ -221,8 +223,6 @@ func (d neverAction) String() string {
 func (d neverAction) expected() string { return fmt.Sprintf("never %s", d.condition) }
 
 func (d neverAction) limit() time.Duration { return d.For }
-
-func (d neverAction) judged() string { return d.Client }
 
 func (d neverAction) run(ctx context.Context, r *runner) outcome {
 	lasts := time.Since(r.anchor) + d.For

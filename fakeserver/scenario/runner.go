@@ -147,7 +147,7 @@ func (r *runner) runSteps(ctx context.Context, steps []step) {
 }
 
 func (r *runner) do(ctx context.Context, s step, result *Result) {
-	e, judges := s.do.(expectation)
+	_, judges := s.do.(expectation)
 	_, waits := s.do.(waitAction)
 	changes := !judges && !waits
 	if changes {
@@ -163,9 +163,6 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 	if o.failed {
 		result.Status, result.Excerpt = Failed, o.excerpt
 		r.broken = !judges
-		if judges {
-			result.Excerpt = r.clients[e.judged()].excerpt()
-		}
 	}
 }
 
@@ -175,11 +172,6 @@ func (r *runner) beginAction() {
 	for _, c := range r.clients {
 		c.beginAction()
 	}
-}
-
-// settleLater has an expectation judged again when the next action begins.
-func (r *runner) settleLater(d expectAction) {
-	r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.Client]})
 }
 
 // settlePending judges the pending expectations a last time.

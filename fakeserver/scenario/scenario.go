@@ -47,7 +47,6 @@ type action interface {
 // the end of the action before.
 type expectation interface {
 	expected() string // in words
-	judged() string   // name of the client
 }
 
 // A limited action has a maximum time; 0: none.
