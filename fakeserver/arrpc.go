@@ -7,34 +7,23 @@ import (
 	"slices"
 
 	"github.com/gorilla/websocket"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 const (
 	neverAnswered = "profile arrpc: the command is never answered"
 	crashesArRPC  = "profile arrpc: the message ends the program"
 
-	// maxArRPC is the longest IPC message that arRPC takes, in bytes: one read has to
-	// bring it with its header.
-	maxArRPC = 64<<10 - frameHeaderSize
+	// maxArRPC is the longest IPC message that arRPC accepts, in bytes: it has to
+	// arrive in one read together with its header.
+	maxArRPC = 64<<10 - ipcframe.HeaderSize
 )
 
-// arRPCOrigins are all the origins that arRPC knows.
 var arRPCOrigins = []string{"https://discord.com", "https://ptb.discord.com", "https://canary.discord.com"}
 
-// serveArRPC is plain HTTP as arRPC has it: nothing is answered (rule R13).
-func (s *Server) serveArRPC(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost {
-		s.count(&s.stats.Probes)
-	}
-	if !s.recordIgnored(w, req, FaultNone, neverAnswered) {
-		_ = connOf(req).Close()
-		return
-	}
-	silence(req)
-}
-
-// badArRPCQuery says why arRPC would close a new WebSocket; nil when it would
-// not. It closes without a code.
+// badArRPCQuery says why arRPC would close a new WebSocket, which it does without
+// a code; nil if it would not.
 func badArRPCQuery(req *http.Request) *Rejection {
 	const noCode = websocket.CloseNoStatusReceived
 	query, origin := req.URL.Query(), req.Header.Get("Origin")
@@ -49,11 +38,11 @@ func badArRPCQuery(req *http.Request) *Rejection {
 	return nil
 }
 
-// badArRPCFrame says why arRPC would close an IPC connection for a frame,
-// whatever its opcode; nil when it would not.
-func badArRPCFrame(h frameHeader, body []byte) *Rejection {
+// badArRPCFrame says why arRPC would close an IPC connection because of a frame,
+// whatever its opcode; nil if it would not.
+func badArRPCFrame(h ipcframe.Header, body []byte) *Rejection {
 	switch {
-	case h.size > maxArRPC:
+	case h.Size > maxArRPC:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxArRPC)
 	case !json.Valid(body):
 		return reject(codeBadJSON, "message: not JSON")
@@ -61,8 +50,8 @@ func badArRPCFrame(h frameHeader, body []byte) *Rejection {
 	return nil
 }
 
-// judgeArRPC says what arRPC does about a message, and why it is not taken. It
-// looks for members in any JSON value, which null has not.
+// judgeArRPC says what arRPC does about a message, and why the list is not
+// accepted. It accesses members of any JSON value, and so crashes on null.
 func judgeArRPC(raw []byte) (verdict, *Rejection) {
 	if !json.Valid(raw) || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		return verdict{do: crash}, reject(0, crashesArRPC)

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
-// serveBlackholeHTTP reads what a peer sends to a black hole over TCP, and
-// never answers. What is not HTTP is read and dropped.
+// serveBlackholeHTTP reads and records what a peer sends over TCP, and never
+// answers. It drops what is not HTTP.
 func (s *Server) serveBlackholeHTTP(c *conn) {
 	defer c.Close()
 	bounded := &io.LimitedReader{R: c}
@@ -32,25 +34,26 @@ func (s *Server) serveBlackholeHTTP(c *conn) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// serveBlackholeIPC is the same over IPC.
+// serveBlackholeIPC does the same over IPC.
 func (s *Server) serveBlackholeIPC(c *conn) {
 	clientID := ""
 	for {
-		h, err := readFrameHeader(c)
+		h, err := ipcframe.ReadHeader(c)
 		if err != nil {
 			return
 		}
-		body, err := readBody(c, h)
+		body, err := ipcframe.ReadBody(c, h, maxMessage)
 		if err != nil {
 			break
 		}
-		switch h.op {
-		case opHandshake:
+		switch h.Op {
+		case ipcframe.Handshake:
 			s.count(&s.stats.Handshakes)
-			if fields, err := decode(body); err == nil && stringOf(fields["client_id"]) != nil {
-				clientID = *stringOf(fields["client_id"])
+			fields, _ := decode(body)
+			if id, ok := fields["client_id"].(string); ok {
+				clientID = id
 			}
-		case opFrame:
+		case ipcframe.Frame:
 			p := Payload{Time: c.readAt(), Transport: IPC, Conn: c.id, ClientID: clientID, Raw: body}
 			s.recordUnread(p, FaultNone, "profile blackhole: not taken")
 		}

@@ -10,38 +10,33 @@ import (
 // packetSize is how much the client reads from a socket at once, in bytes.
 const packetSize = 64 << 10
 
-// packets are buffers of that size. Most connections are short, and bring little.
+// packets are buffers of that size, shared because most connections are short.
 var packets = sync.Pool{New: func() any { b := make([]byte, packetSize); return &b }}
 
-// A conn is one accepted connection. It notes when bytes were last read from
-// the socket: that is the moment a payload arrived, before any of it is parsed.
-// It reads as much as is there, up to packetSize, which is one packet.
+// A conn is one accepted connection. It notes when bytes were last read from the
+// socket: that is when a payload arrived, before any of it is parsed. It reads one
+// packet at a time: what is there, up to packetSize.
 type conn struct {
 	net.Conn
 	run      *run
 	id       int
 	ipc      bool
-	buffer   *[]byte       // of the last packet; nil: all of it has been handed on
-	rest     []byte        // of the last packet: not yet handed on
-	read     atomic.Int64  // of the last packet, in nanoseconds since srv.started
-	packet   atomic.Int64  // the number of the packet from which bytes were last handed on
+	buffer   *[]byte       // of the last packet; nil if Read has returned all of it
+	rest     []byte        // the part of the last packet that Read has not returned yet
+	read     atomic.Int64  // time of the last packet, in nanoseconds since srv.started
+	packet   atomic.Int64  // number of the packet whose bytes Read returned last
 	count    atomic.Int64  // packets read
-	closed   chan struct{} // when it is
+	closed   chan struct{} // closed by Close
 	once     sync.Once
-	ready    bool // READY was sent; guarded by srv.mu
-	admitted bool // run.admitted counts it; guarded by srv.mu
-}
-
-// newConn counts nothing yet; see [run.addConn].
-func newConn(raw net.Conn, r *run, ipc bool) *conn {
-	return &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
+	ready    atomic.Bool // READY was sent
+	admitted bool        // an IPC connection for which there was room; guarded by srv.mu
 }
 
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		buffer := packets.Get().(*[]byte)
 		n, err := c.Conn.Read(*buffer)
-		c.run.srv.gate.pass(c.closed)
+		c.run.srv.waitWhileFrozen(c.closed)
 		if n == 0 {
 			packets.Put(buffer)
 			return 0, err
@@ -55,8 +50,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		packets.Put(c.buffer)
 		c.buffer, c.rest = nil, nil
 	}
-	// While a request is answered net/http reads one byte ahead, on a goroutine
-	// of its own. It is no part of that request.
+	// While a request is answered, net/http reads one byte ahead on another
+	// goroutine. It is not part of that request.
 	if len(p) > 1 {
 		c.packet.Store(c.count.Load())
 	}
@@ -64,7 +59,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	c.run.srv.gate.pass(c.closed)
+	c.run.srv.waitWhileFrozen(c.closed)
 	return c.Conn.Write(p)
 }
 
@@ -83,8 +78,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// reset closes the connection the way a process that crashes with unread data
-// does: the peer gets a TCP reset, where the network has such a thing.
+// reset closes the connection as a crash with unread data would: the peer gets a
+// TCP reset, where the network has such a thing.
 func (c *conn) reset() {
 	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0)
@@ -92,7 +87,7 @@ func (c *conn) reset() {
 	_ = c.Close()
 }
 
-// finish says that nothing follows. A pipe can be closed only as a whole, and keeps what the peer has not read yet.
+// finish closes the sending half. A pipe can only be closed as a whole; the peer can still read what was written.
 func (c *conn) finish() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
@@ -101,8 +96,8 @@ func (c *conn) finish() {
 	}
 }
 
-// sleep waits until the time comes. It reports false when the connection was
-// closed, or gone was, before.
+// sleep waits until a time. It reports false if the connection or gone was closed
+// before.
 func (c *conn) sleep(until time.Time, gone <-chan struct{}) bool {
 	d := time.Until(until)
 	if d <= 0 {

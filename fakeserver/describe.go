@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Describe says in one line what became of a device list: which devices came
-// and went, which flags changed. It holds nothing that could act on a terminal.
+// Describe says in one line how a device list changed: which devices came and
+// went, which flags changed. The line is safe to print to a terminal.
 func Describe(before, after []Device) string {
 	switch {
 	case len(before) == 0 && len(after) == 0:
@@ -17,95 +17,91 @@ func Describe(before, after []Device) string {
 	case len(after) == 0:
 		return "list emptied"
 	}
-	was, is := entries(before), entries(after)
-	added, removed := without(is, was), without(was, is)
+	was, is := keyed(before), keyed(after)
+	keptBefore, removed := was.split(is)
+	kept, added := is.split(was)
 	var parts []string
 	if len(added) > 0 {
-		parts = append(parts, counted("+", added))
+		parts = append(parts, is.counted("+", added))
 	}
 	if len(removed) > 0 {
-		parts = append(parts, counted("-", removed))
+		parts = append(parts, was.counted("-", removed))
 	}
-	parts = append(parts, changed(was, is)...)
-	if !slices.EqualFunc(without(was, removed), without(is, added), func(a, b entry) bool { return a.key == b.key }) {
+	parts = append(parts, changed(was, is, kept)...)
+	if !slices.Equal(keptBefore, kept) {
 		parts = append(parts, "order changed")
 	}
 	return cmp.Or(strings.Join(parts, "; "), "unchanged")
 }
 
-// A key tells the devices of a list apart. Ids need not be unique, so equal
-// ones are counted.
+// A key tells the devices of a list apart. Ids need not be unique, so equal ones
+// are numbered.
 type key struct {
 	kind, id string
 	nth      int
 }
 
-type entry struct {
-	key    key
-	device Device
+type keyedList struct {
+	order   []key
+	devices map[key]Device
 }
 
-func entries(list []Device) []entry {
+func keyed(list []Device) keyedList {
 	seen := map[key]int{}
-	out := make([]entry, len(list))
-	for i, d := range list {
+	l := keyedList{devices: make(map[key]Device, len(list))}
+	for _, d := range list {
 		k := key{kind: d.Type, id: d.ID}
 		seen[k]++
-		out[i] = entry{key{d.Type, d.ID, seen[k]}, d}
+		k.nth = seen[k]
+		l.order, l.devices[k] = append(l.order, k), d
 	}
-	return out
+	return l
 }
 
-func index(list []entry) map[key]Device {
-	m := make(map[key]Device, len(list))
-	for _, e := range list {
-		m[e.key] = e.device
+// split returns the devices that are in the other list, too, and the rest.
+func (l keyedList) split(other keyedList) (common, rest []key) {
+	for _, k := range l.order {
+		if _, there := other.devices[k]; there {
+			common = append(common, k)
+		} else {
+			rest = append(rest, k)
+		}
 	}
-	return m
+	return common, rest
 }
 
-// without is what is in a list and not in another.
-func without(list, other []entry) []entry {
-	others := index(other)
-	return slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
-		_, there := others[e.key]
-		return there
-	})
-}
-
-func counted(sign string, list []entry) string {
+func (l keyedList) counted(sign string, keys []key) string {
 	noun := "devices"
-	if len(list) == 1 {
+	if len(keys) == 1 {
 		noun = "device"
 	}
-	names := make([]string, len(list))
-	for i, e := range list {
-		names[i] = fmt.Sprintf("%s (%s)", product(e.device), e.device.Type)
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = fmt.Sprintf("%s (%s)", product(l.devices[k]), k.kind)
 	}
-	return fmt.Sprintf("%s%d %s: %s", sign, len(list), noun, strings.Join(names, ", "))
+	return fmt.Sprintf("%s%d %s: %s", sign, len(keys), noun, strings.Join(names, ", "))
 }
 
-// changed says what has changed of each device that is in both lists. It is called by its name,
-// with its id where another bears the name too.
-func changed(was, is []entry) (parts []string) {
-	bearers := map[string]map[key]bool{}
-	for _, e := range slices.Concat(was, is) {
-		name := nameOf(e.device)
-		if bearers[name] == nil {
-			bearers[name] = map[key]bool{}
-		}
-		bearers[name][e.key] = true
+// changed says what has changed of each device that is in both lists. A device is
+// called by its name, with its id if another has the same name.
+func changed(was, is keyedList, kept []key) (parts []string) {
+	named := map[string]int{} // how many devices of both lists have a name
+	for _, d := range is.devices {
+		named[nameOf(d)]++
 	}
-	old := index(was)
-	for _, e := range is {
-		before, there := old[e.key]
-		list := changes(before, e.device)
-		if !there || len(list) == 0 {
+	for k, d := range was.devices {
+		if now, there := is.devices[k]; !there || nameOf(now) != nameOf(d) {
+			named[nameOf(d)]++
+		}
+	}
+	for _, k := range kept {
+		list := changes(was.devices[k], is.devices[k])
+		if len(list) == 0 {
 			continue
 		}
-		name := nameOf(e.device)
-		if len(bearers[name]) > 1 {
-			name += " [" + printable(e.device.ID) + "]"
+		name := nameOf(is.devices[k])
+		if named[name] > 1 {
+			name += " [" + printable(k.id) + "]"
 		}
 		parts = append(parts, name+": "+strings.Join(list, ", "))
 	}
@@ -117,7 +113,7 @@ func nameOf(d Device) string {
 	return product(d) + " " + word
 }
 
-// product is vendor and model, or the id of a device that has neither.
+// product is vendor and model, or the id if the device has neither.
 func product(d Device) string {
 	vendor, model := printable(d.Vendor.Name), printable(d.Model.Name)
 	switch {

@@ -9,18 +9,20 @@ const (
 	VideoInput  = "videoinput"
 )
 
-// A Named is the vendor or the model of a device. An empty field was absent
-// (the client rejects an empty one).
+var deviceTypes = []string{AudioInput, AudioOutput, VideoInput}
+
+// A Named is the vendor or the model of a device. An empty field was absent: the
+// client rejects empty strings.
 type Named struct {
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url,omitempty"`
-	// Extra are the members that nobody knows, as a JSON object, which the client
-	// stores with the others; "" for none (rule R35).
+	// Extra holds the unknown members, which the client stores, too, as a JSON
+	// object; "" if there are none (rule R35).
 	Extra string `json:"extra,omitempty"`
 }
 
-// A Device is one certified device object as it was received. The four flags
-// are nil when absent.
+// A Device is one certified device as it was received. A flag is nil if it was
+// absent.
 type Device struct {
 	Type    string   `json:"type"`
 	ID      string   `json:"id"`
@@ -34,7 +36,6 @@ type Device struct {
 	HardwareMute         *bool `json:"hardware_mute,omitempty"`
 }
 
-// A flag is one of the optional booleans of a device.
 type flag struct {
 	name  string
 	field func(*Device) **bool
@@ -47,11 +48,15 @@ var flags = []flag{
 	{"hardware_mute", func(d *Device) **bool { return &d.HardwareMute }},
 }
 
-// asSeenByClient is what the client makes of a device of the list: related ids of
-// other lists and flags that only an audioinput has are ignored (rules R33, R36).
-func (d Device) asSeenByClient(list []Device) Device {
+// seenBy is what the client makes of a device. [Desktop] ignores related ids of
+// other lists, and flags unless it is an audioinput (rules R33, R36).
+func (r registered) seenBy(p Profile) Device {
+	d := r.device
+	if !p.isDesktop() {
+		return d
+	}
 	d.Related = slices.DeleteFunc(slices.Clone(d.Related), func(id string) bool {
-		return !slices.ContainsFunc(list, func(other Device) bool { return other.ID == id })
+		return !slices.ContainsFunc(r.list, func(other Device) bool { return other.ID == id })
 	})
 	if d.Type != AudioInput {
 		for _, f := range flags {
@@ -59,17 +64,4 @@ func (d Device) asSeenByClient(list []Device) Device {
 		}
 	}
 	return d
-}
-
-// unmuted returns the list as the client finds it when it starts: every
-// reported hardware_mute is false (rule R51). The list it is given is left alone, since
-// recorded payloads share it.
-func unmuted(list []Device) []Device {
-	list = slices.Clone(list)
-	for i := range list {
-		if list[i].HardwareMute != nil {
-			list[i].HardwareMute = new(bool)
-		}
-	}
-	return list
 }

@@ -10,20 +10,20 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// A FaultKind is a way to misbehave. Its text is the name [ParseFault] knows.
+// A FaultKind is a way to misbehave. Its value is the name that [ParseFault] reads.
 type FaultKind string
 
-// The faults. Unless said otherwise a fault meets all transports, the
-// connections that exist as well as new ones, and a payload it meets is
-// recorded but does not become the device list.
+// The faults. Unless stated otherwise a fault applies to all transports, to
+// existing connections as well as new ones, and a payload that it meets is
+// recorded but not accepted.
 const (
-	// FaultNone is no fault: the client behaves.
+	// FaultNone is no fault.
 	FaultNone FaultKind = ""
-	// FaultRefuse closes the port and the IPC socket, or the latter alone when
-	// it is limited to IPC: new connections are refused, existing ones go on.
-	// What was closed is opened again when the fault is cleared.
+	// FaultRefuse closes the port and the IPC socket, or only the latter if it is
+	// limited to IPC: new connections are refused, existing ones go on. Clearing
+	// the fault opens them again.
 	FaultRefuse FaultKind = "refuse"
-	// FaultHang accepts connections and never says a word on them.
+	// FaultHang accepts connections and never sends anything.
 	FaultHang FaultKind = "hang"
 	// FaultCloseAfter closes the connection instead of answering every Nth
 	// payload (Count, counted over all connections since the fault was set).
@@ -32,8 +32,8 @@ const (
 	// of an HTTP body, the first bytes of a WebSocket or IPC message. Nothing is
 	// recorded.
 	FaultDie FaultKind = "die"
-	// FaultReadyLate sends READY, on a new WebSocket or IPC connection, only
-	// after Delay; frames that come before it are lost.
+	// FaultReadyLate sends READY on a new WebSocket or IPC connection only after
+	// Delay; frames that arrive before it are lost.
 	FaultReadyLate FaultKind = "ready-late"
 	// FaultReadyNever never sends READY on a new WebSocket or IPC connection.
 	FaultReadyNever FaultKind = "ready-never"
@@ -45,41 +45,41 @@ const (
 	FaultLogin FaultKind = "login"
 	// FaultOffline is a client that cannot reach its own servers to check a
 	// client id: it refuses an HTTP request with status 400 and code 4000, and
-	// closes a new WebSocket or IPC connection with 4000. [Desktop] still lets in
-	// whom it has let in before, but over no WebSocket.
+	// closes a new WebSocket or IPC connection with 4000. [Desktop] still admits a
+	// client id that it has admitted before, except over WebSocket.
 	FaultOffline FaultKind = "offline"
 	// FaultNoAnswer reads payloads and never answers them.
 	FaultNoAnswer FaultKind = "no-answer"
-	// FaultAnswerLate takes the payload at once and answers after Delay.
+	// FaultAnswerLate accepts the payload at once and answers after Delay.
 	FaultAnswerLate FaultKind = "answer-late"
-	// FaultWrongNonce takes the payload and answers with another nonce.
+	// FaultWrongNonce accepts the payload and answers with another nonce.
 	FaultWrongNonce FaultKind = "wrong-nonce"
-	// FaultBadJSON takes the payload and answers something that is not JSON.
+	// FaultBadJSON accepts the payload and sends an answer that is not JSON.
 	FaultBadJSON FaultKind = "bad-json"
-	// FaultHuge takes the payload and answers with 10 MiB.
+	// FaultHuge accepts the payload and answers with 10 MiB.
 	FaultHuge FaultKind = "huge"
-	// FaultHalf takes the payload, sends half of its answer and never a word more.
+	// FaultHalf accepts the payload and sends half of the answer, then nothing.
 	FaultHalf FaultKind = "half"
-	// FaultDeep takes the payload and answers with JSON that is nested 100000 deep.
+	// FaultDeep accepts the payload and answers with JSON nested 100000 deep.
 	FaultDeep FaultKind = "deep"
-	// FaultExtraAnswer takes the payload and, over WebSocket and IPC, sends a good
-	// answer to a nonce that was never sent before the real answer.
+	// FaultExtraAnswer accepts the payload and, over WebSocket and IPC, sends a good
+	// answer with a nonce that nobody sent before the real answer.
 	FaultExtraAnswer FaultKind = "extra-answer"
-	// FaultTwice takes the payload and answers it twice, over WebSocket and IPC.
+	// FaultTwice accepts the payload and answers it twice, over WebSocket and IPC.
 	FaultTwice FaultKind = "twice"
 	// FaultError answers evt ERROR with Code and Message.
 	FaultError FaultKind = "error"
 	// FaultHTTPError answers HTTP status 400 with Code and Message.
 	FaultHTTPError FaultKind = "http-error"
-	// FaultSquatter is another program on the port: every request, a WebSocket's
-	// too, is answered by a 404 HTML page. IPC goes on.
+	// FaultSquatter is another program on the port: it answers every request, even
+	// for a WebSocket, with a 404 HTML page. IPC goes on.
 	FaultSquatter FaultKind = "squatter"
 )
 
-// A Fault is one way to misbehave with its details. The zero value is none.
+// A Fault is a FaultKind with its details. The zero value is no fault.
 type Fault struct {
 	Kind      FaultKind
-	Transport Transport     // limits the fault to one transport; empty: all it can meet
+	Transport Transport     // limits the fault to one transport; empty: all that it can apply to
 	Times     int           // how often it applies before it clears itself; 0: until cleared
 	Delay     time.Duration // for FaultReadyLate and FaultAnswerLate
 	Count     int           // for FaultCloseAfter
@@ -87,81 +87,116 @@ type Fault struct {
 	Message   string        // for FaultError and FaultHTTPError
 }
 
-type argument int
+// An argument is what follows the name of a fault. The zero value is none.
+type argument struct {
+	syntax string
+	parse  func(f *Fault, text string) error
+	format func(f Fault) string
+	valid  func(f Fault) bool
+	want   string // for the error if it is not valid; formats the kind and the code
+}
 
-const (
-	argNone argument = iota
-	argDelay
-	argCount
-	argClose
-	argError
+var (
+	noArgument    = argument{}
+	delayArgument = argument{
+		"=DURATION",
+		func(f *Fault, text string) (err error) { f.Delay, err = time.ParseDuration(text); return err },
+		func(f Fault) string { return f.Delay.String() },
+		func(f Fault) bool { return f.Delay > 0 }, "needs a delay above zero, such as %[1]s=2s",
+	}
+	countArgument = argument{
+		"=N",
+		func(f *Fault, text string) (err error) { f.Count, err = strconv.Atoi(text); return err },
+		func(f Fault) string { return strconv.Itoa(f.Count) },
+		func(f Fault) bool { return f.Count > 0 }, "needs a count above zero, such as %[1]s=3",
+	}
+	closeArgument = argument{
+		"=CODE",
+		func(f *Fault, text string) (err error) { f.Code, err = strconv.Atoi(text); return err },
+		func(f Fault) string { return strconv.Itoa(f.Code) },
+		func(f Fault) bool { return validCloseCode(f.Code) },
+		"%[2]d is no close code a server may send, want one such as %[1]s=4001",
+	}
+	errorArgument = argument{
+		"=CODE[:MESSAGE]",
+		func(f *Fault, text string) (err error) {
+			code, message, _ := strings.Cut(text, ":")
+			f.Code, err = strconv.Atoi(code)
+			f.Message = message
+			return err
+		},
+		func(f Fault) string {
+			if f.Message == "" {
+				return strconv.Itoa(f.Code)
+			}
+			return fmt.Sprintf("%d:%s", f.Code, f.Message)
+		},
+		func(f Fault) bool { return f.Code > 0 }, "needs a code above zero, such as %[1]s=4006:Not authenticated",
+	}
 )
-
-// syntax is how each kind of argument is written after the name.
-var syntax = map[argument]string{argDelay: "=DURATION", argCount: "=N", argClose: "=CODE", argError: "=CODE[:MESSAGE]"}
 
 type faultSpec struct {
 	kind FaultKind
 	arg  argument
-	only []Transport // those the fault can meet by its nature; nil: all
+	only []Transport // those to which the fault can apply by its nature; nil: all
 	help string
 }
 
-// sockets are the transports that say READY and know messages.
+// sockets are the transports on which READY is sent.
 var sockets = []Transport{WebSocket, IPC}
 
 var faultSpecs = []faultSpec{
-	{FaultRefuse, argNone, nil, "new connections are refused"},
-	{FaultHang, argNone, nil, "connections are accepted, nothing is ever said"},
-	{FaultCloseAfter, argCount, nil, "the connection is closed instead of answering every Nth payload"},
-	{FaultDie, argNone, nil, "the connection is reset in the middle of a payload"},
-	{FaultReadyLate, argDelay, sockets, "READY comes late"},
-	{FaultReadyNever, argNone, sockets, "READY never comes"},
-	{FaultCloseCode, argClose, sockets, "a new WebSocket or IPC connection is closed with the code"},
-	{FaultLogin, argNone, []Transport{IPC}, "a login screen: a new IPC connection is closed with 1000"},
-	{FaultOffline, argNone, nil, "client ids cannot be checked: HTTP 400 and close code 4000"},
-	{FaultNoAnswer, argNone, nil, "payloads are never answered"},
-	{FaultAnswerLate, argDelay, nil, "payloads are answered late"},
-	{FaultWrongNonce, argNone, nil, "answers bear another nonce"},
-	{FaultBadJSON, argNone, nil, "answers are not JSON"},
-	{FaultHuge, argNone, nil, "answers have 10 MiB"},
-	{FaultHalf, argNone, nil, "half an answer comes, then nothing"},
-	{FaultDeep, argNone, nil, "answers are nested 100000 deep"},
-	{FaultExtraAnswer, argNone, sockets, "an answer to a nonce never sent comes before each answer"},
-	{FaultTwice, argNone, sockets, "each answer comes twice"},
-	{FaultError, argError, nil, "answers are evt ERROR"},
-	{FaultHTTPError, argError, []Transport{HTTP}, "answers are HTTP 400"},
-	{FaultSquatter, argNone, []Transport{WebSocket, HTTP}, "another program owns the port: all is 404, in HTML"},
+	{FaultRefuse, noArgument, nil, "new connections are refused"},
+	{FaultHang, noArgument, nil, "connections are accepted, nothing is ever said"},
+	{FaultCloseAfter, countArgument, nil, "the connection is closed instead of answering every Nth payload"},
+	{FaultDie, noArgument, nil, "the connection is reset in the middle of a payload"},
+	{FaultReadyLate, delayArgument, sockets, "READY comes late"},
+	{FaultReadyNever, noArgument, sockets, "READY never comes"},
+	{FaultCloseCode, closeArgument, sockets, "a new WebSocket or IPC connection is closed with the code"},
+	{FaultLogin, noArgument, []Transport{IPC}, "a login screen: a new IPC connection is closed with 1000"},
+	{FaultOffline, noArgument, nil, "client ids cannot be checked: HTTP 400 and close code 4000"},
+	{FaultNoAnswer, noArgument, nil, "payloads are never answered"},
+	{FaultAnswerLate, delayArgument, nil, "payloads are answered late"},
+	{FaultWrongNonce, noArgument, nil, "answers bear another nonce"},
+	{FaultBadJSON, noArgument, nil, "answers are not JSON"},
+	{FaultHuge, noArgument, nil, "answers have 10 MiB"},
+	{FaultHalf, noArgument, nil, "half an answer comes, then nothing"},
+	{FaultDeep, noArgument, nil, "answers are nested 100000 deep"},
+	{FaultExtraAnswer, noArgument, sockets, "an answer to a nonce never sent comes before each answer"},
+	{FaultTwice, noArgument, sockets, "each answer comes twice"},
+	{FaultError, errorArgument, nil, "answers are evt ERROR"},
+	{FaultHTTPError, errorArgument, []Transport{HTTP}, "answers are HTTP 400"},
+	{FaultSquatter, noArgument, []Transport{WebSocket, HTTP}, "another program owns the port: all is 404, in HTML"},
 }
 
-// payloadFaults are those that meet a payload when it has been read.
+// payloadFaults are those that apply to a payload that has been read.
 var payloadFaults = []FaultKind{
 	FaultHang, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf,
 	FaultDeep, FaultExtraAnswer, FaultTwice, FaultError, FaultHTTPError,
 }
 
-// takenFaults are those under which the client still takes the list.
-var takenFaults = []FaultKind{
+// acceptingFaults are those under which the client still accepts the list.
+var acceptingFaults = []FaultKind{
 	FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf, FaultDeep, FaultExtraAnswer, FaultTwice,
 }
 
-func specOf(kind FaultKind) (faultSpec, bool) {
-	i := slices.IndexFunc(faultSpecs, func(s faultSpec) bool { return s.kind == kind })
-	if i < 0 {
-		return faultSpec{}, false
+func specOf(kind FaultKind) (spec faultSpec, ok bool) {
+	for _, s := range faultSpecs {
+		if s.kind == kind {
+			return s, true
+		}
 	}
-	return faultSpecs[i], true
+	return faultSpec{}, false
 }
 
 var transports = []Transport{WebSocket, HTTP, IPC}
 
-// meets reports whether the fault can meet the transport. An empty one is a
-// connection of which nothing is known yet.
-func (s faultSpec) meets(t Transport) bool {
+// appliesTo reports whether the fault can occur on the transport. An empty one is a connection
+// whose transport is not known yet.
+func (s faultSpec) appliesTo(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
-// joinTransports is the transports as a sentence has them: "a, b or c".
 func joinTransports(list []Transport, word string) string {
 	text := string(list[0])
 	for i, t := range list[1:] {
@@ -174,8 +209,8 @@ func joinTransports(list []Transport, word string) string {
 	return text
 }
 
-// check says what makes no sense in a fault, so that a test never waits for
-// one that cannot happen.
+// check says what is invalid in a fault, so that a test never waits for one that
+// cannot happen.
 func (f Fault) check() error {
 	if f.Kind == FaultNone {
 		return nil
@@ -186,7 +221,7 @@ func (f Fault) check() error {
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
 		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
-	case f.Transport != "" && !spec.meets(f.Transport):
+	case f.Transport != "" && !spec.appliesTo(f.Transport):
 		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, joinTransports(spec.only, "and"), f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
@@ -194,19 +229,8 @@ func (f Fault) check() error {
 		return fmt.Errorf("fault %s: a refused connection is never seen: "+
 			"neither a number of times nor a transport other than ipc is possible", f.Kind)
 	}
-	return f.checkArgument(spec.arg)
-}
-
-func (f Fault) checkArgument(arg argument) error {
-	switch {
-	case arg == argDelay && f.Delay <= 0:
-		return fmt.Errorf("fault %s: needs a delay above zero, such as %s=2s", f.Kind, f.Kind)
-	case arg == argCount && f.Count <= 0:
-		return fmt.Errorf("fault %s: needs a count above zero, such as %s=3", f.Kind, f.Kind)
-	case arg == argClose && !validCloseCode(f.Code):
-		return fmt.Errorf("fault %s: %d is no close code a server may send, want one such as %s=4001", f.Kind, f.Code, f.Kind)
-	case arg == argError && f.Code <= 0:
-		return fmt.Errorf("fault %s: needs a code above zero, such as %s=4006:Not authenticated", f.Kind, f.Kind)
+	if spec.arg.valid != nil && !spec.arg.valid(f) {
+		return fmt.Errorf("fault %s: "+spec.arg.want, f.Kind, f.Code)
 	}
 	return nil
 }
@@ -222,7 +246,7 @@ func validCloseCode(code int) bool {
 	return code >= 3000 && code <= 4999
 }
 
-// ParseFault reads a fault as text: [N*][websocket/|http/|ipc/]NAME[=ARGUMENT], as in
+// ParseFault reads a fault: [N*][websocket/|http/|ipc/]NAME[=ARGUMENT], as in
 // "answer-late=2s", "error=4006:Not authenticated" or "3*websocket/no-answer".
 // "none" is the zero Fault.
 func ParseFault(s string) (Fault, error) {
@@ -253,24 +277,12 @@ func ParseFault(s string) (Fault, error) {
 	return f, f.check()
 }
 
-func (f *Fault) parseArgument(kind argument, arg string, given bool) (err error) {
-	if given == (kind == argNone) {
-		return fmt.Errorf("fault %s: write it %s%s", f.Kind, f.Kind, syntax[kind])
+func (f *Fault) parseArgument(a argument, text string, given bool) error {
+	if given == (a.syntax == "") {
+		return fmt.Errorf("fault %s: write it %s%s", f.Kind, f.Kind, a.syntax)
 	}
-	switch kind {
-	case argDelay:
-		f.Delay, err = time.ParseDuration(arg)
-	case argCount:
-		f.Count, err = strconv.Atoi(arg)
-	case argClose:
-		f.Code, err = strconv.Atoi(arg)
-	case argError:
-		code, message, _ := strings.Cut(arg, ":")
-		f.Code, err = strconv.Atoi(code)
-		f.Message = message
-	}
-	if err != nil {
-		return fmt.Errorf("fault %s: cannot read %q, write it %s%s", f.Kind, arg, f.Kind, syntax[kind])
+	if given && a.parse(f, text) != nil {
+		return fmt.Errorf("fault %s: cannot read %q, write it %s%s", f.Kind, text, f.Kind, a.syntax)
 	}
 	return nil
 }
@@ -288,27 +300,17 @@ func (f Fault) String() string {
 		b.WriteString(string(f.Transport) + "/")
 	}
 	b.WriteString(string(f.Kind))
-	switch spec, _ := specOf(f.Kind); spec.arg {
-	case argDelay:
-		fmt.Fprintf(&b, "=%s", f.Delay)
-	case argCount:
-		fmt.Fprintf(&b, "=%d", f.Count)
-	case argClose:
-		fmt.Fprintf(&b, "=%d", f.Code)
-	case argError:
-		fmt.Fprintf(&b, "=%d", f.Code)
-		if f.Message != "" {
-			b.WriteString(":" + f.Message)
-		}
+	if spec, _ := specOf(f.Kind); spec.arg.format != nil {
+		b.WriteString("=" + spec.arg.format(f))
 	}
 	return b.String()
 }
 
-// FaultHelp lists every fault with its argument and effect, one a line.
+// FaultHelp lists every fault with its argument and effect, one per line.
 func FaultHelp() string {
 	var b strings.Builder
 	for _, s := range faultSpecs {
-		fmt.Fprintf(&b, "  %-28s %s\n", string(s.kind)+syntax[s.arg], s.help)
+		fmt.Fprintf(&b, "  %-28s %s\n", string(s.kind)+s.arg.syntax, s.help)
 	}
 	return b.String()
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 // ipcFaultTests show the faults that meet IPC from the other side of it.
@@ -18,7 +20,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		p := greet(t, srv)
 		setFault(t, srv, "ipc/refuse")
 		refused(t, srv)
-		p.send(opFrame, msg("n"))
+		p.send(ipcframe.Frame, msg("n"))
 		require.Equal(t, success("n"), p.answer(), "an existing connection goes on")
 		connect(t, srv)
 		path := srv.IPCPath()
@@ -40,9 +42,9 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		stats(t, srv, func(s Stats) bool { return s.Accepted == 2 })
 		setFault(t, srv, "ipc/hang")
 		c := shake(t, srv)
-		late.send(opHandshake, handshake(1, clientID))
+		late.send(ipcframe.Handshake, handshake(1, clientID))
 		stats(t, srv, func(s Stats) bool { return s.Faults == 2 })
-		p.send(opFrame, msg("n", cameraDev))
+		p.send(ipcframe.Frame, msg("n", cameraDev))
 		require.EqualError(t, payload(t, srv, 1).Err, "fault hang: not taken")
 		connect(t, srv)
 		srv.DropConnections()
@@ -53,16 +55,16 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultCloseAfter: func(t *testing.T, srv *Server) {
 		setFault(t, srv, "ipc/close-after=2")
 		p := greet(t, srv)
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Equal(t, success("1"), p.answer())
-		p.send(opFrame, msg("2"))
+		p.send(ipcframe.Frame, msg("2"))
 		p.ended()
 		require.Equal(t, []string{"cam"}, ids(srv.Devices()))
 	},
 	FaultDie: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "1*die")
-		whole := frame(opFrame, []byte(msg("n", cameraDev)))
+		whole := ipcframe.Encode(ipcframe.Frame, []byte(msg("n", cameraDev)))
 		_, err := p.Write(whole[:len(whole)/2])
 		require.NoError(t, err)
 		p.ended()
@@ -72,7 +74,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultReadyLate: func(t *testing.T, srv *Server) {
 		setFault(t, srv, "1*ready-late=1h")
 		p := shake(t, srv)
-		p.send(opFrame, msg("n", cameraDev))
+		p.send(ipcframe.Frame, msg("n", cameraDev))
 		require.EqualError(t, payload(t, srv, 1).Err, "message: sent before READY, lost")
 		srv.DropConnections()
 		p.ended()
@@ -83,9 +85,9 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		setFault(t, srv, "ready-never")
 		p := shake(t, srv)
 		stats(t, srv, func(s Stats) bool { return s.Faults == 1 })
-		p.send(opPing, "")
+		p.send(ipcframe.Ping, "")
 		op, _ := p.read()
-		require.Equal(t, opPong, op, "alive, but not ready")
+		require.Equal(t, ipcframe.Pong, op, "alive, but not ready")
 	},
 	FaultCloseCode: func(t *testing.T, srv *Server) {
 		setFault(t, srv, "1*ipc/close-code=4002")
@@ -98,7 +100,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		require.Equal(t, 1000, shake(t, srv).closed().Code)
 		connect(t, srv)
 		require.Equal(t, 200, mustPost(t, srv, msg("1")).status)
-		p.send(opFrame, msg("2"))
+		p.send(ipcframe.Frame, msg("2"))
 		require.Equal(t, success("2"), p.answer())
 	},
 	FaultOffline: func(t *testing.T, srv *Server) {
@@ -110,7 +112,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		got := payload(t, srv, 1)
 		require.Equal(t, FaultOffline, got.Fault)
 		require.EqualError(t, got.Err, "fault offline: not taken")
-		p.send(opFrame, msg("2"))
+		p.send(ipcframe.Frame, msg("2"))
 		require.Equal(t, success("2"), p.answer(), "whom it knows already it serves")
 		send(t, ws, msg("3"))
 		require.Equal(t, success("3"), receive(t, ws))
@@ -118,49 +120,49 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultNoAnswer: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "1*no-answer")
-		p.send(opFrame, msg("1", cameraDev))
-		p.send(opFrame, msg("2"))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("2"))
 		require.Equal(t, success("2"), p.answer(), "1 stays unanswered")
 		require.EqualError(t, payload(t, srv, 1).Err, "fault no-answer: not taken")
 	},
 	FaultAnswerLate: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "1*answer-late=1ms")
-		p.send(opFrame, msg("1"))
+		p.send(ipcframe.Frame, msg("1"))
 		require.Equal(t, success("1"), p.answer())
 		setFault(t, srv, "1*answer-late=1h")
-		p.send(opFrame, msg("2", cameraDev))
+		p.send(ipcframe.Frame, msg("2", cameraDev))
 		require.NoError(t, payload(t, srv, 2).Err)
-		p.send(opPing, "")
+		p.send(ipcframe.Ping, "")
 		op, _ := p.read()
-		require.Equal(t, opPong, op, "a late answer holds up no ping")
+		require.Equal(t, ipcframe.Pong, op, "a late answer holds up no ping")
 		srv.DropConnections()
 		p.ended()
 	},
 	FaultWrongNonce: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "wrong-nonce")
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Equal(t, success("another nonce"), p.answer())
 		require.Equal(t, []string{"cam"}, ids(srv.Devices()))
 	},
 	FaultBadJSON: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "bad-json")
-		p.send(opFrame, msg("1"))
+		p.send(ipcframe.Frame, msg("1"))
 		require.Equal(t, cutOffAnswer, p.answer())
 	},
 	FaultError: func(t *testing.T, srv *Server) {
 		p := greet(t, srv)
 		setFault(t, srv, "ipc/error=4006:Not authenticated")
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Contains(t, p.answer(), `{"code":4006,"message":"Not authenticated"},"evt":"ERROR","nonce":"1"`)
 		require.Empty(t, srv.Devices())
 	},
 	FaultHuge: func(t *testing.T, srv *Server) {
 		p, ws := greet(t, srv), connect(t, srv)
 		setFault(t, srv, "huge")
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		answer := p.answer()
 		require.Len(t, answer, 10<<20)
 		require.True(t, json.Valid([]byte(answer)))
@@ -175,7 +177,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 		p, ws := greet(t, srv), connect(t, srv)
 		setFault(t, srv, "deep")
 		deep := strings.Replace(success("1"), "null", strings.Repeat("[", 1e5)+strings.Repeat("]", 1e5), 1)
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Equal(t, deep, p.answer())
 		send(t, ws, msg("1", cameraDev))
 		require.Equal(t, deep, receive(t, ws))
@@ -185,7 +187,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultExtraAnswer: func(t *testing.T, srv *Server) {
 		p, ws := greet(t, srv), connect(t, srv)
 		setFault(t, srv, "extra-answer")
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Equal(t, success("a nonce that was never sent"), p.answer())
 		require.Equal(t, success("1"), p.answer())
 		send(t, ws, msg("2", `{}`))
@@ -196,7 +198,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 	FaultTwice: func(t *testing.T, srv *Server) {
 		p, ws := greet(t, srv), connect(t, srv)
 		setFault(t, srv, "twice")
-		p.send(opFrame, msg("1", cameraDev))
+		p.send(ipcframe.Frame, msg("1", cameraDev))
 		require.Equal(t, success("1"), p.answer())
 		require.Equal(t, success("1"), p.answer())
 		send(t, ws, msg("2"))
@@ -209,7 +211,7 @@ var ipcFaultTests = map[FaultKind]func(*testing.T, *Server){
 func TestIPCFaults(t *testing.T) {
 	t.Parallel()
 	for _, s := range faultSpecs {
-		if !s.meets(IPC) {
+		if !s.appliesTo(IPC) {
 			continue
 		}
 		t.Run(string(s.kind), func(t *testing.T) {
@@ -223,10 +225,10 @@ func testHalf(t *testing.T, srv *Server) {
 	want := success("1")
 	p, ws := greet(t, srv), connect(t, srv)
 	setFault(t, srv, "3*half")
-	p.send(opFrame, msg("1", cameraDev))
-	h, err := readFrameHeader(p)
+	p.send(ipcframe.Frame, msg("1", cameraDev))
+	h, err := ipcframe.ReadHeader(p)
 	require.NoError(t, err)
-	require.Equal(t, frameHeader{opFrame, uint32(len(want))}, h)
+	require.Equal(t, ipcframe.Header{Op: ipcframe.Frame, Size: uint32(len(want))}, h)
 	got := make([]byte, len(want)/2)
 	_, err = io.ReadFull(p, got)
 	require.NoError(t, err)
@@ -256,8 +258,8 @@ func testHalf(t *testing.T, srv *Server) {
 	require.Contains(t, text.String(), fmt.Sprintf("Content-Length: %d\r\n", len(want)))
 
 	// Not a word more, whatever is asked, until the connections end.
-	p.send(opPing, "")
-	p.send(opFrame, msg("2"))
+	p.send(ipcframe.Ping, "")
+	p.send(ipcframe.Frame, msg("2"))
 	send(t, ws, msg("2"))
 	payload(t, srv, 4)
 	payload(t, srv, 5)

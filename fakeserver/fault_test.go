@@ -49,6 +49,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestFaultsMeetOversizedRequests(t *testing.T) {
+	t.Parallel()
+	srv, body := launch(t, Options{}), strings.Repeat(" ", maxMessage+1)
+	setFault(t, srv, "squatter")
+	require.Equal(t, http.StatusNotFound, mustPost(t, srv, body).status)
+	setFault(t, srv, "http/hang")
+	_, err := post(t, srv, body)
+	require.Error(t, err, "the connection is closed without an answer")
+}
+
 func testRefuse(t *testing.T) {
 	srv := launch(t, Options{})
 	ws := connect(t, srv)

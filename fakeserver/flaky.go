@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An event is what a fault can be drawn for.
+// An event is something for which a fault can be drawn.
 type event int
 
 const (
@@ -19,7 +19,6 @@ const (
 	maxDelay  = 2 * time.Second // of a late READY or answer
 )
 
-// faultPool are the faults that [Flaky] draws from.
 var faultPool = map[event][]FaultKind{
 	connectEvent: {FaultReadyLate, FaultReadyNever, FaultCloseCode, FaultLogin, FaultOffline},
 	payloadEvent: {
@@ -28,8 +27,8 @@ var faultPool = map[event][]FaultKind{
 	},
 }
 
-// rng draw the faults of [Flaky]. Connects and payloads have a stream each, so
-// that the draws for one kind do not depend on how many of the other there were.
+// An rng draws the faults of [Flaky]. Connects and payloads each have their own
+// stream, so that the draws for one do not depend on the number of the other.
 type rng map[event]*rand.Rand
 
 func newRNG(seed uint64) rng {
@@ -39,7 +38,7 @@ func newRNG(seed uint64) rng {
 	}
 }
 
-// draw decides on one event. It takes as much from the stream whatever comes out.
+// draw draws for one event. It always takes the same amount from the stream.
 func (d rng) draw(t Transport, e event) Fault {
 	r := d[e]
 	useFault, pick, delay := r.IntN(faultOdds) == 0, r.Uint64(), 1+time.Duration(r.Int64N(int64(maxDelay)))
@@ -47,7 +46,7 @@ func (d rng) draw(t Transport, e event) Fault {
 		return Fault{}
 	}
 	possible := slices.DeleteFunc(slices.Clone(faultPool[e]), func(k FaultKind) bool {
-		return !Fault{Kind: k}.meets(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
+		return !Fault{Kind: k}.appliesTo(t) || (k == FaultOffline && e == payloadEvent && t != HTTP)
 	})
 	f := Fault{Kind: possible[pick%uint64(len(possible))], Delay: delay, Count: 1}
 	switch f.Kind {
@@ -59,8 +58,8 @@ func (d rng) draw(t Transport, e event) Fault {
 	return f
 }
 
-// draw is the fault that [Flaky] has in store for an event; none for other
-// profiles, and none while a fault is set by hand.
+// draw draws the fault of [Flaky] for an event; none for other profiles, and none
+// while a fault is set.
 func (s *Server) draw(t Transport, e event) Fault {
 	if s.opts.Profile != Flaky {
 		return Fault{}
@@ -74,7 +73,7 @@ func (s *Server) draw(t Transport, e event) Fault {
 	return f
 }
 
-// meetFault is like useFault, but the fault that was drawn for the event meets it too.
+// meetFault is like useFault, but also applies the fault that was drawn for the event.
 func (s *Server) meetFault(t Transport, drawn Fault, kinds ...FaultKind) (Fault, bool) {
 	if f, ok := s.useFault(t, kinds...); ok {
 		return f, true

@@ -1,81 +1,46 @@
 package fakeserver
 
-import "sync"
-
-// A gate holds up whoever passes it while it is shut.
-type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // closed when the gate opens; nil while it is open
-}
-
-// pass returns when the gate is open, or closed is.
-func (g *gate) pass(closed <-chan struct{}) {
-	for {
-		g.mu.Lock()
-		shut := g.shut
-		g.mu.Unlock()
-		if shut == nil {
-			return
-		}
+// waitWhileFrozen returns when the server is not frozen, or closed is closed.
+func (s *Server) waitWhileFrozen(closed <-chan struct{}) {
+	for frozen := s.frozen.Load(); frozen != nil; frozen = s.frozen.Load() {
 		select {
-		case <-shut:
+		case <-*frozen:
 		case <-closed:
 			return
 		}
 	}
 }
 
-func (g *gate) isShut() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut != nil
-}
-
-func (g *gate) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut == nil {
-		g.shut = make(chan struct{})
-	}
-}
-
-func (g *gate) open() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut != nil {
-		close(g.shut)
-		g.shut = nil
-	}
-}
-
-// Freeze makes the server do nothing at all, as a process that the system has
-// stopped: it accepts, reads and writes nothing, and no request is let through.
-// Connections stay open, new ones wait. What it is asked through its methods it
-// answers. A server that is stopped or closed is frozen no more.
+// Freeze makes the server do nothing at all, like a process that the system has
+// stopped: it accepts, reads and writes nothing, and lets no request through.
+// Connections stay open, new ones wait. Its methods still work. Stopping or
+// closing the server ends the freeze.
 func (s *Server) Freeze() {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	if s.run == nil {
 		return
 	}
-	s.gate.close()
+	s.frozen.CompareAndSwap(nil, new(make(chan struct{})))
 	s.limiter.freeze()
-	s.wake()
+	s.changed.Notify()
 }
 
-// Frozen reports whether the server is, see [Server.Freeze].
-func (s *Server) Frozen() bool { return s.gate.isShut() }
+// Frozen reports whether the server is frozen, see [Server.Freeze].
+func (s *Server) Frozen() bool { return s.frozen.Load() != nil }
 
-// Thaw ends [Server.Freeze]: what came meanwhile is dealt with now.
+// Thaw ends [Server.Freeze]: the server now handles what came meanwhile.
 func (s *Server) Thaw() {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	s.thaw()
 }
 
-// thaw is Thaw for who holds lifecycle.
+// thaw is Thaw with lifecycle held.
 func (s *Server) thaw() {
-	s.gate.open()
+	if frozen := s.frozen.Swap(nil); frozen != nil {
+		close(*frozen)
+	}
 	s.limiter.thaw()
-	s.wake()
+	s.changed.Notify()
 }

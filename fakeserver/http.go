@@ -21,56 +21,54 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	s := r.srv
 	if f, ok := s.useFault(transport, FaultHang, FaultSquatter); ok {
-		s.answerUnderFault(w, req, f.Kind)
+		s.ignore(w, req, f.Kind, fmt.Sprintf("fault %s: not taken", f.Kind), f.Kind == FaultHang)
 		return
 	}
 	switch {
 	case s.opts.Profile == Squatter:
-		s.serveSquatter(w, req)
-	case transport == WebSocket && !s.opts.NoWebSocket && s.opts.takesSocket(req.URL.Path):
+		s.ignore(w, req, FaultNone, "profile squatter: not taken", false)
+	case transport == WebSocket && !s.opts.NoWebSocket && s.opts.acceptsWebSocket(req.URL.Path):
 		s.serveWebSocket(w, req)
 	case transport == WebSocket:
 		s.notFound(w)
 	case s.opts.Profile == ArRPC:
-		s.serveArRPC(w, req)
+		s.ignore(w, req, FaultNone, neverAnswered, true) // rule R13
 	default:
 		s.serveHTTP(w, req)
 	}
 }
 
-// takesSocket reports whether a WebSocket may be opened at a path (rule R77).
-func (o Options) takesSocket(path string) bool {
+// acceptsWebSocket reports whether a WebSocket may be opened at a path (rule R77).
+func (o Options) acceptsWebSocket(path string) bool {
 	return path == "/" || o.Profile == ArRPC || o.Profile.isDesktop()
 }
 
-// serveHTTP answers a request that opens no WebSocket.
+// serveHTTP answers a request that does not open a WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	if s.opts.Profile.isDesktop() {
 		allowOrigin(w, req)
 	}
-	switch rpc := req.URL.Path == "/rpc" && !s.opts.NoHTTP; {
-	case rpc && req.Method == http.MethodPost:
+	rpc := req.URL.Path == "/rpc"
+	if rpc && req.Method == http.MethodPost && !s.opts.NoHTTP {
 		s.serveRPC(w, req)
+		return
+	}
+	s.count(&s.stats.Probes)
+	switch {
 	case s.opts.NoFingerprint:
-		s.count(&s.stats.Probes)
 		s.notFound(w)
 	case s.opts.Profile.isDesktop() && req.Method == http.MethodOptions:
-		s.count(&s.stats.Probes)
 		write(w, http.StatusOK, jsonType, []byte(optionsBody))
-	case req.URL.Path == "/rpc" && req.Method == http.MethodGet:
-		s.count(&s.stats.Probes)
-		if s.badVersion(req) != nil {
-			s.hang(w)
-			return
-		}
+	case rpc && req.Method == http.MethodGet && s.badVersion(req) != nil:
+		s.hang(w)
+	case rpc && req.Method == http.MethodGet:
 		w.WriteHeader(http.StatusMovedPermanently)
 	default:
-		s.count(&s.stats.Probes)
 		s.notFound(w)
 	}
 }
 
-// allowOrigin lets a page of any origin read the answer, as the client does (rule R83).
+// allowOrigin lets web pages of any origin read the answer, as the client does (rule R83).
 func allowOrigin(w http.ResponseWriter, req *http.Request) {
 	if origin, sent := req.Header["Origin"]; sent {
 		w.Header().Set("Access-Control-Allow-Origin", origin[0])
@@ -79,8 +77,8 @@ func allowOrigin(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// notFound answers what the client answers to all it does not know, the one
-// sign by which it is told from other programs (rule R8).
+// notFound sends the client's answer to unknown requests, by which it is told from
+// other programs (rule R8).
 func (s *Server) notFound(w http.ResponseWriter) {
 	if s.opts.NoFingerprint {
 		http.Error(w, "404 page not found", http.StatusNotFound)
@@ -89,40 +87,30 @@ func (s *Server) notFound(w http.ResponseWriter) {
 	write(w, http.StatusNotFound, jsonType, []byte(notFoundBody))
 }
 
-// answerUnderFault treats a request as a program does that is not the client or no
-// longer works.
-func (s *Server) answerUnderFault(w http.ResponseWriter, req *http.Request, kind FaultKind) {
-	if !s.recordIgnored(w, req, kind, fmt.Sprintf("fault %s: not taken", kind)) {
-		return
-	}
-	if kind == FaultHang {
-		silence(req)
-		return
-	}
-	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
-}
-
-// serveSquatter answers as a program does that is not the client.
-func (s *Server) serveSquatter(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost {
+// ignore answers as a program that is not the client or no longer works: with a
+// 404 HTML page, or not at all if silent. It records what a POST says.
+func (s *Server) ignore(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string, silent bool) {
+	post := req.Method == http.MethodPost
+	if !post && kind == FaultNone {
 		s.count(&s.stats.Probes)
 	}
-	s.recordIgnored(w, req, FaultNone, "profile squatter: not taken")
-	write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
-}
-
-// recordIgnored records a request that has reached a program which ignores it.
-// It reports whether the whole request could be read.
-func (s *Server) recordIgnored(w http.ResponseWriter, req *http.Request, kind FaultKind, reason string) bool {
-	p, err := s.readPayload(w, req)
-	if err == nil && req.Method == http.MethodPost {
-		s.recordUnread(p, kind, reason)
+	d := delivery{Payload: s.payloadFrom(req)}
+	err := s.readBody(w, req, nil, &d)
+	if err == nil && post {
+		s.recordUnread(d.Payload, kind, reason)
 	}
-	return err == nil
+	switch {
+	case !silent:
+		write(w, http.StatusNotFound, "text/html; charset=utf-8", []byte(squatterBody))
+	case err != nil:
+		_ = connOf(req).Close()
+	default:
+		silence(req)
+	}
 }
 
-// serveRPC takes a command. The token is taken when the head is there, the list
-// applies when the body is (rule R87).
+// serveRPC handles a command. It takes the token when it has read the head, and
+// applies the list when it has read the body (rule R87).
 func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	injected := s.draw(HTTP, payloadEvent)
 	if _, ok := s.meetFault(HTTP, injected, FaultDie); ok {
@@ -134,13 +122,13 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	d := delivery{Payload: s.payloadFrom(req), injected: injected, refusal: s.badRequest(req)}
 	_, origin := req.Header["Origin"]
 	d.noScope = s.opts.Profile.isDesktop() && origin
-	var err error
-	if d.refusal != nil {
-		err = s.upload(w, req, nil).readAll(&d)
-	} else {
-		err = s.upload(w, req, s.limiter.join(d.ClientID)).readAll(&d)
+	var t *turn
+	if d.refusal == nil {
+		t = s.limiter.join(d.ClientID)
 	}
-	switch tooLarge := oversize(err); {
+	err := s.readBody(w, req, t, &d)
+	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
 	case errors.Is(err, errAbandoned):
 		d.EndedBy, d.refusal = Sender, reject(0, "request: abandoned while it waited in line, dropped")
 		s.receive(d)
@@ -150,10 +138,10 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 		d.EndedBy, d.refusal = Receiver, reject(0, "request: dropped with its connection, while it waited in line")
 		s.receive(d)
 		return
-	case tooLarge != nil:
-		d.refusal = tooLarge
+	case isTooLarge:
+		d.refusal = reject(codeTooBig, "message: larger than %d bytes", tooLarge.Limit)
 	case err != nil:
-		_ = connOf(req).Close() // the peer went away before it had said all
+		_ = connOf(req).Close() // the peer went away in the middle of the request
 		return
 	case d.refusal == nil:
 		d.refusal = s.refusal(req)
@@ -161,47 +149,34 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	s.answer(w, req, s.receive(d), d.Time)
 }
 
-// payloadFrom is what the head of a request says of a payload.
+// payloadFrom returns a payload with what the head of its request says.
 func (s *Server) payloadFrom(req *http.Request) Payload {
-	return Payload{
-		Transport: HTTP,
-		Conn:      connOf(req).id,
-		ClientID:  req.URL.Query().Get("client_id"),
-		Warnings:  s.requestWarnings(req),
+	p := Payload{Transport: HTTP, Conn: connOf(req).id, ClientID: req.URL.Query().Get("client_id")}
+	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
 	}
-}
-
-// readPayload reads the whole body of a request. The time is taken before anything
-// else is done.
-func (s *Server) readPayload(w http.ResponseWriter, req *http.Request) (Payload, error) {
-	d := delivery{Payload: s.payloadFrom(req)}
-	err := s.upload(w, req, nil).readAll(&d)
-	return d.Payload, err
-}
-
-// oversize is the refusal of a body that was too large, nil for other errors.
-func oversize(err error) *Rejection {
-	if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
-		return reject(codeTooBig, "message: larger than %d bytes", tooBig.Limit)
+	if req.ContentLength < 0 {
+		p.Warnings = append(p.Warnings, "request: no Content-Length")
 	}
-	return nil
+	return p
 }
 
-// badRequest says why the client would never answer a request; nil when it
-// would (rules R25, R26). Such a request costs no token.
+// badRequest says why the client would never answer a request; nil if it would
+// (rules R25, R26). Such a request costs no token.
 func (s *Server) badRequest(req *http.Request) *Rejection {
 	kind := req.Header.Get("Content-Type")
+	ok, want := kind == jsonType, jsonType
 	if s.opts.Profile.isDesktop() {
-		if _, sub, _ := strings.Cut(kind, "/"); sub != "json" {
-			return reject(0, "request: Content-Type %s, not exactly json after its slash: never answered", show(kind))
-		}
-	} else if kind != jsonType {
-		return reject(0, "request: Content-Type %s, not exactly application/json: never answered", show(kind))
+		_, subtype, _ := strings.Cut(kind, "/")
+		ok, want = subtype == "json", "json after its slash"
+	}
+	if !ok {
+		return reject(0, "request: Content-Type %s, not exactly %s: never answered", show(kind), want)
 	}
 	return s.badVersion(req)
 }
 
-// badVersion says why the client would never answer a request for its version.
+// badVersion says why the client would never answer a request with this version.
 func (s *Server) badVersion(req *http.Request) *Rejection {
 	query := req.URL.Query()
 	switch v := query.Get("v"); {
@@ -212,7 +187,7 @@ func (s *Server) badVersion(req *http.Request) *Rejection {
 	return nil
 }
 
-// refusal says why the client would refuse a request for who sent it; nil when
+// refusal says why the client would refuse a request because of its sender; nil if
 // it would not (rules R24, R43).
 func (s *Server) refusal(req *http.Request) *Rejection {
 	id := req.URL.Query().Get("client_id")
@@ -226,21 +201,10 @@ func (s *Server) refusal(req *http.Request) *Rejection {
 	return nil
 }
 
-// refusesOrigin reports whether an HTTP request is refused for its origin. An
-// empty one is one too to the real client (rule R24).
+// refusesOrigin reports whether an HTTP request is refused because of its origin.
+// To the real client, an empty origin is an origin, too (rule R24).
 func (o Options) refusesOrigin(origin string) bool {
 	return (origin != "" || o.Profile.isDesktop()) && !o.allowsOrigin(origin)
-}
-
-func (s *Server) requestWarnings(req *http.Request) []string {
-	var warnings []string
-	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
-		warnings = append(warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
-	}
-	if req.ContentLength < 0 {
-		warnings = append(warnings, "request: no Content-Length")
-	}
-	return warnings
 }
 
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arrived time.Time) {
@@ -265,8 +229,8 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arr
 	}
 }
 
-// hang leaves a request unanswered. What follows on the connection is refused
-// without a word of why, and ends it (rule R82).
+// hang leaves a request unanswered. The next one on the connection is refused
+// without a reason, and the connection is closed (rule R82).
 func (s *Server) hang(w http.ResponseWriter) {
 	raw, ahead, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -284,8 +248,8 @@ func (s *Server) hang(w http.ResponseWriter) {
 	}
 }
 
-// silence holds a request until its connection ends, and makes sure that
-// net/http does not answer it then.
+// silence blocks until the connection of a request ends, so that net/http never
+// answers it.
 func silence(req *http.Request) {
 	c := connOf(req)
 	select {
@@ -300,7 +264,7 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// begin writes the head of an answer whose body has so many bytes.
+// begin writes the head of an answer whose body has size bytes.
 func begin(w http.ResponseWriter, status int, contentType string, size int) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)

@@ -2,28 +2,29 @@ package fakeserver
 
 import (
 	"fmt"
+	"net"
 	"slices"
 )
 
-// SetFault makes the server misbehave from now on, in place of any fault set
-// before; Fault{} makes it behave. The error says what is wrong with the fault,
-// or that the port could not be opened again after [FaultRefuse].
+// SetFault makes the server misbehave from now on, in place of any earlier fault;
+// Fault{} makes it behave. The error says what is wrong with the fault, or that
+// the port could not be reopened after [FaultRefuse].
 func (s *Server) SetFault(f Fault) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("fake server: %w", err)
 	}
 	s.mu.Lock()
 	refusing := s.fault.Kind == FaultRefuse || f.Kind == FaultRefuse
-	s.fault, s.timesLeft, s.sinceClose = f, f.Times, 0
-	s.notify()
+	s.fault, s.sinceClose = f, 0
 	s.mu.Unlock()
+	s.changed.Notify()
 	if refusing {
 		return s.updateListeners()
 	}
 	return nil
 }
 
-// updateListeners opens or closes the listeners as the fault of the moment demands.
+// updateListeners opens or closes the listeners as the active fault demands.
 func (s *Server) updateListeners() error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
@@ -31,55 +32,50 @@ func (s *Server) updateListeners() error {
 		return nil
 	}
 	s.mu.Lock()
-	tcp, ipc := s.fault.refuses(HTTP), s.fault.refuses(IPC)
-	port, path := s.port, s.ipcPath
+	fault, port, path := s.fault, s.port, s.ipcPath
 	s.mu.Unlock()
-	if tcp {
-		s.run.closeTCP()
-	}
-	if ipc {
-		s.run.closeIPC()
-	}
-	if !tcp && !s.opts.NoTCP && s.run.tcp == nil {
-		ln, _, err := s.opts.Network.ListenPort([]int{port})
-		if err != nil {
-			return fmt.Errorf("fake server: %w", err)
+	for _, t := range []Transport{HTTP, IPC} {
+		var ln net.Listener
+		var err error
+		switch {
+		case fault.refuses(t):
+			s.run.closeListener(t)
+		case s.run.listeners[t] != nil: // stays open
+		case t == HTTP && !s.opts.NoTCP:
+			ln, _, err = s.opts.Network.ListenPort([]int{port})
+		case t == IPC && s.opts.IPCDir != "":
+			ln, err = s.opts.Network.ReopenIPC(path)
 		}
-		s.run.listenTCP(ln)
-	}
-	if !ipc && s.opts.IPCDir != "" && s.run.ipc == nil {
-		ln, err := s.opts.Network.ReopenIPC(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("fake server: %w", err)
+		case ln != nil:
+			s.run.listen(t, ln)
 		}
-		s.run.listenIPC(ln)
 	}
 	return nil
 }
 
-// refuses reports whether the fault closes the door through which connections
-// of the transport come. WebSocket and HTTP share one.
+// refuses reports whether the fault closes the listener of a transport, HTTP or IPC.
 func (f Fault) refuses(t Transport) bool {
 	return f.Kind == FaultRefuse && (f.Transport == "" || f.Transport == t)
 }
 
-// Fault is the fault that is active, with the number of times it still applies.
+// Fault is the active fault, with the number of times that it still applies.
 func (s *Server) Fault() Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.fault
-	f.Times = s.timesLeft
-	return f
+	return s.fault
 }
 
-// useFault reports whether the active fault is one of the kinds and meets the
-// transport, and if so uses it up once. An empty transport is a connection of
-// which nothing is known yet: no fault that is limited to a transport meets it.
+// useFault reports whether the active fault is one of the kinds and applies to
+// the transport; if so, it counts as applied. An empty transport is a connection
+// whose transport is not known yet: no fault that is limited to one applies to it.
 func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.fault
-	if !slices.Contains(kinds, f.Kind) || !f.meets(t) {
+	if !slices.Contains(kinds, f.Kind) || !f.appliesTo(t) {
 		return Fault{}, false
 	}
 	if f.Kind == FaultCloseAfter {
@@ -89,21 +85,21 @@ func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 		s.sinceClose = 0
 	}
 	s.stats.Faults++
-	if s.timesLeft > 0 {
-		if s.timesLeft--; s.timesLeft == 0 {
+	if s.fault.Times > 0 {
+		if s.fault.Times--; s.fault.Times == 0 {
 			s.fault = Fault{}
 		}
 	}
-	s.notify()
+	s.changed.Notify()
 	return f, true
 }
 
-// meets reports whether the fault can meet the transport, by its nature and by
-// what it is limited to.
-func (f Fault) meets(t Transport) bool {
+// appliesTo reports whether the fault can occur on the transport, by its nature
+// and by what it is limited to.
+func (f Fault) appliesTo(t Transport) bool {
 	if f.Transport != "" {
 		return f.Transport == t
 	}
 	spec, _ := specOf(f.Kind)
-	return spec.meets(t)
+	return spec.appliesTo(t)
 }

@@ -8,15 +8,17 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 const (
-	// maxIPC is how many IPC connections the client has at most (rule R80).
+	// maxIPC is how many IPC connections the client accepts (rule R80).
 	maxIPC = 100
 	// readyTimeout is how long a connection may take to READY (rule R80).
 	readyTimeout = 10 * time.Second
 	// acceptPause is the wait after a connection could not be accepted, for
-	// want of file descriptors for instance.
+	// example because the process is out of file descriptors.
 	acceptPause = 50 * time.Millisecond
 )
 
@@ -41,7 +43,7 @@ func (r *run) serveIPC(ln net.Listener) {
 	}
 }
 
-// handleIPC serves a connection, or turns it away where there is no room for it.
+// handleIPC serves a connection, or refuses it if there is no room for it.
 func (s *Server) handleIPC(c *conn, room bool) {
 	defer c.Close()
 	if s.opts.Profile == Blackhole {
@@ -58,9 +60,9 @@ func (s *Server) handleIPC(c *conn, room bool) {
 	k.tasks.Go(k.write)
 	switch {
 	case !room:
-		k.turnAway(reject(codeCapacity, "Server at capacity"))
+		k.refuse(reject(codeCapacity, "Server at capacity"))
 	case s.opts.Profile.isDesktop():
-		k.tasks.Go(k.expire)
+		k.tasks.Go(k.awaitReady)
 	}
 	k.read()
 	_ = c.Close()
@@ -69,19 +71,19 @@ func (s *Server) handleIPC(c *conn, room bool) {
 
 // An ipcSocket is one IPC connection.
 type ipcSocket struct {
-	socket
+	*socket
 	frames    ipcWire
 	handshook bool
 }
 
-// expire closes a connection that has not come to READY in time (rule R80).
-func (k *ipcSocket) expire() {
+// awaitReady closes a connection that READY was not sent on in time (rule R80).
+func (k *ipcSocket) awaitReady() {
 	timer := time.NewTimer(readyTimeout)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		k.srv.gate.pass(k.conn.closed)
-		k.turnAway(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
+		k.srv.waitWhileFrozen(k.conn.closed)
+		k.refuse(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
 	case <-k.readyWaitOver:
 	case <-k.ended:
 	case <-k.conn.closed:
@@ -91,93 +93,93 @@ func (k *ipcSocket) expire() {
 // read serves the connection until it ends.
 func (k *ipcSocket) read() {
 	for {
-		h, err := readFrameHeader(k.conn)
+		h, err := ipcframe.ReadHeader(k.conn)
 		if err != nil {
 			return
 		}
-		if k.ending() {
+		if k.isClosing() {
 			_, _ = io.Copy(io.Discard, k.conn)
 			return
 		}
-		if h.op > opPong && k.srv.opts.Profile.isDesktop() {
-			k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+		if h.Op > ipcframe.Pong && k.srv.opts.Profile.isDesktop() {
+			k.refuse(reject(codeBadJSON, "unknown opcode %d", h.Op))
 			continue
 		}
 		injected := Fault{}
-		if h.op == opFrame && k.handshook {
+		if h.Op == ipcframe.Frame && k.handshook {
 			injected = k.srv.draw(IPC, payloadEvent)
 			if _, ok := k.srv.meetFault(IPC, injected, FaultDie); ok {
-				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.size, 1)))
+				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.Size, 1)))
 				k.conn.reset()
 				return
 			}
 		}
-		k.limit(bodyTimeout)
-		body, err := readBody(k.conn, h)
-		if err != nil && !errors.Is(err, errTooBig) {
+		k.limitRead(bodyTimeout)
+		body, err := ipcframe.ReadBody(k.conn, h, maxMessage)
+		if err != nil && !errors.Is(err, ipcframe.ErrTooBig) {
 			return
 		}
-		k.limit(0)
+		k.limitRead(0)
 		if !k.handleFrame(h, body, injected) {
 			return
 		}
 	}
 }
 
-// handleFrame does what one frame says; the body is nil when it was too large. It reports
+// handleFrame handles one frame; the body is nil if it was too large. It reports
 // whether the connection goes on.
-func (k *ipcSocket) handleFrame(h frameHeader, body []byte, injected Fault) bool {
+func (k *ipcSocket) handleFrame(h ipcframe.Header, body []byte, injected Fault) bool {
 	refusal := k.srv.badFrame(h, body)
 	desktop := k.srv.opts.Profile.isDesktop()
 	switch {
-	case h.op == opFrame && (k.handshook || desktop && refusal == nil):
+	case h.Op == ipcframe.Frame && (k.handshook || desktop && refusal == nil):
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
-		return k.take(p, injected, refusal)
+		return k.handle(p, injected, refusal)
 	case refusal != nil:
-		k.turnAway(refusal)
-	case h.op == opFrame:
-		k.turnAway(reject(codeBadJSON, "frame before the handshake"))
-	case h.op == opHandshake && k.handshook:
-		k.turnAway(reject(codeBadJSON, "second handshake"))
-	case h.op == opHandshake:
+		k.refuse(refusal)
+	case h.Op == ipcframe.Frame:
+		k.refuse(reject(codeBadJSON, "frame before the handshake"))
+	case h.Op == ipcframe.Handshake && k.handshook:
+		k.refuse(reject(codeBadJSON, "second handshake"))
+	case h.Op == ipcframe.Handshake:
 		k.handshake(body)
-	case h.op == opPing:
+	case h.Op == ipcframe.Ping:
 		return k.pong(body)
-	case h.op == opClose && desktop:
-		k.shut(codeNormal, "closed by the peer")
-	case h.op == opClose:
+	case h.Op == ipcframe.Close && desktop:
+		k.close(codeNormal, "closed by the peer")
+	case h.Op == ipcframe.Close:
 		return false
-	case h.op == opPong:
+	case h.Op == ipcframe.Pong:
 	default:
-		k.turnAway(reject(codeBadJSON, "unknown opcode %d", h.op))
+		k.refuse(reject(codeBadJSON, "unknown opcode %d", h.Op))
 	}
 	return true
 }
 
-// badFrame says why a frame is refused for what it is, not for what it says
-// (rule R47).
-func (s *Server) badFrame(h frameHeader, body []byte) *Rejection {
+// badFrame says why a frame is refused because of its form, not its content (rule
+// R47).
+func (s *Server) badFrame(h ipcframe.Header, body []byte) *Rejection {
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCFrame(h, body)
-	case h.size > maxMessage:
+	case h.Size > maxMessage:
 		return reject(codeBadJSON, "message: larger than %d bytes", maxMessage)
-	case s.opts.Profile.isDesktop() && h.op != opFrame && !json.Valid(decoded(body, nil)):
-		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.op)
+	case s.opts.Profile.isDesktop() && h.Op != ipcframe.Frame && !json.Valid(decoded(body, nil)):
+		return reject(codeBadJSON, "frame of opcode %d: not JSON", h.Op)
 	}
 	return nil
 }
 
-// pong answers a ping, which costs nothing and needs no handshake (rule R69).
-// It reports whether the connection goes on.
+// pong answers a ping, which costs no token and needs no handshake (rule R69). It
+// reports whether the connection goes on.
 func (k *ipcSocket) pong(data []byte) bool {
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.writesNoMore.Load() {
 		return true
 	}
-	return k.frames.put(opPong, data) == nil
+	return k.frames.put(ipcframe.Pong, data) == nil
 }
 
-// handshake greets the peer, or says why not.
+// handshake admits the peer, or says why not.
 func (k *ipcSocket) handshake(body []byte) {
 	k.handshook = true
 	k.srv.count(&k.srv.stats.Handshakes)
@@ -190,11 +192,11 @@ func (k *ipcSocket) handshake(body []byte) {
 	}
 	fields, err := decode(body)
 	if err != nil && err.Code == codeBadJSON {
-		k.turnAway(err)
+		k.refuse(err)
 		return
 	}
-	if id := stringOf(fields["client_id"]); id != nil {
-		k.clientID = *id
+	if id, ok := fields["client_id"].(string); ok {
+		k.clientID = id
 	}
 	k.admit(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {
@@ -204,18 +206,16 @@ func (k *ipcSocket) handshake(body []byte) {
 	})
 }
 
-// badHandshake says why the client would close a connection for its version; nil
-// when it would not (rule R79).
+// badHandshake says why the client would close a connection because of its
+// version; nil if it would not (rule R79).
 func (s *Server) badHandshake(fields map[string]any) *Rejection {
 	v, present := fields["v"]
 	n, ok := v.(json.Number)
-	switch {
-	case s.opts.Profile.isDesktop() && (!present || goodVersion(v)):
+	switch desktop := s.opts.Profile.isDesktop(); {
+	case desktop && (!present || goodVersion(v)), s.opts.Profile == ArRPC && (v == nil || v == "1"):
 		return nil
-	case s.opts.Profile.isDesktop():
+	case desktop:
 		return reject(codeBadJSON, "Invalid Version: %s", mustJSON(v))
-	case s.opts.Profile == ArRPC && (v == nil || v == "1"):
-		return nil
 	case v == nil:
 		return reject(codeVersion, "v is missing")
 	case !ok:
@@ -232,7 +232,7 @@ type ipcWire struct {
 	mu   sync.Mutex
 }
 
-func (w *ipcWire) put(op opcode, body []byte) error { return w.write(frame(op, body)) }
+func (w *ipcWire) put(op uint32, body []byte) error { return w.write(ipcframe.Encode(op, body)) }
 
 func (w *ipcWire) write(data []byte) error {
 	w.mu.Lock()
@@ -242,15 +242,15 @@ func (w *ipcWire) write(data []byte) error {
 	return err
 }
 
-func (w *ipcWire) writeMessage(text []byte) error { return w.put(opFrame, text) }
+func (w *ipcWire) writeMessage(text []byte) error { return w.put(ipcframe.Frame, text) }
 
 func (w *ipcWire) writeHalf(text []byte) error {
-	return w.write(frame(opFrame, text)[:frameHeaderSize+len(text)/2])
+	return w.write(ipcframe.Encode(ipcframe.Frame, text)[:ipcframe.HeaderSize+len(text)/2])
 }
 
-// writeClose says the code and then, where the OS can do that, that nothing follows.
+// writeClose sends the code and then closes the sending half, where the OS can do that.
 func (w *ipcWire) writeClose(code int, reason string) error {
-	if err := w.put(opClose, mustJSON(errorData{code, reason})); err != nil {
+	if err := w.put(ipcframe.Close, mustJSON(errorData{code, reason})); err != nil {
 		return fmt.Errorf("close the IPC connection: %w", err)
 	}
 	w.conn.finish()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/fakeserver/internal/ipcframe"
 	"sidetone/internal/testlab/ipctest"
 
 	"github.com/stretchr/testify/require"
@@ -21,9 +22,9 @@ func TestIPC(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	require.Equal(t, 0, srv.Stats().Handshakes)
 	p := greet(t, srv)
-	p.send(opFrame, msg("n-1", mic, speaker))
+	p.send(ipcframe.Frame, msg("n-1", mic, speaker))
 	require.Equal(t, success("n-1"), p.answer())
-	p.send(opFrame, msg("n-2", `{}`))
+	p.send(ipcframe.Frame, msg("n-2", `{}`))
 	require.Contains(t, p.answer(), `"evt":"ERROR","nonce":"n-2"`)
 
 	got := payload(t, srv, 1)
@@ -36,7 +37,7 @@ func TestIPC(t *testing.T) {
 	require.Equal(t, []string{"mic", "out"}, ids(srv.Devices()))
 	require.Equal(t, Stats{Connections: 1, Ready: 1, Accepted: 1, Handshakes: 1, Payloads: 2, Rejected: 1}, srv.Stats())
 
-	p.send(opClose, "{}")
+	p.send(ipcframe.Close, "{}")
 	p.ended()
 	stats(t, srv, func(s Stats) bool { return s.Connections == 0 && s.Ready == 0 })
 }
@@ -64,33 +65,35 @@ func TestIPCPing(t *testing.T) {
 	srv := launchIPC(t, Options{Bucket: 1})
 	p := dialIPC(t, srv)
 	for _, data := range []string{`{"n":1}`, "", "not JSON"} {
-		p.send(opPing, data)
+		p.send(ipcframe.Ping, data)
 		op, text := p.read()
-		require.Equal(t, opPong, op)
+		require.Equal(t, ipcframe.Pong, op)
 		require.Equal(t, data, text)
 	}
-	p.send(opPong, "ignored")
-	p.send(opHandshake, handshake(1, clientID))
+	p.send(ipcframe.Pong, "ignored")
+	p.send(ipcframe.Handshake, handshake(1, clientID))
 	require.Equal(t, readyUserMessage, p.answer())
-	p.send(opPing, "")
+	p.send(ipcframe.Ping, "")
 	op, _ := p.read()
-	require.Equal(t, opPong, op)
+	require.Equal(t, ipcframe.Pong, op)
 	require.Equal(t, 1, srv.Stats().Spent, "only the handshake costs a token")
 
 	setFault(t, srv, "hang")
-	p.send(opPing, "x")
+	p.send(ipcframe.Ping, "x")
 	stats(t, srv, func(s Stats) bool { return s.Faults == 1 })
 	setFault(t, srv, "none")
-	p.send(opPing, "y")
+	p.send(ipcframe.Ping, "y")
 	_, text := p.read()
 	require.Equal(t, "y", text, "x stays unanswered")
 }
 
 func TestIPCRefused(t *testing.T) {
-	twice := []string{string(frame(opHandshake, []byte(handshake(1, clientID)))), string(frame(opHandshake, []byte(handshake(1, clientID))))}
-	handshakeDone := func(op opcode, text string) []string { return []string{twice[0], string(frame(op, []byte(text)))} }
-	first := func(op opcode, text string) []string { return []string{string(frame(op, []byte(text)))} }
-	tooBig := func(op opcode) string {
+	twice := []string{string(ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID)))), string(ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID))))}
+	handshakeDone := func(op uint32, text string) []string {
+		return []string{twice[0], string(ipcframe.Encode(op, []byte(text)))}
+	}
+	first := func(op uint32, text string) []string { return []string{string(ipcframe.Encode(op, []byte(text)))} }
+	tooBig := func(op uint32) string {
 		head := binary.LittleEndian.AppendUint32(nil, uint32(op))
 		return string(binary.LittleEndian.AppendUint32(head, maxMessage+1))
 	}
@@ -98,25 +101,25 @@ func TestIPCRefused(t *testing.T) {
 		frames []string // READY comes before the last, if there are two
 		code   int
 	}{
-		"wrong version":             {first(opHandshake, handshake(2, clientID)), 4004},
-		"version as text":           {first(opHandshake, handshake("1", clientID)), 4004},
-		"no version":                {first(opHandshake, `{"client_id":"`+clientID+`"}`), 4004},
-		"handshake is an array":     {first(opHandshake, `[]`), 4004},
-		"no client id":              {first(opHandshake, `{"v":1}`), 4000},
-		"client id as a number":     {first(opHandshake, `{"v":1,"client_id":`+clientID+`}`), 4000},
-		"unknown client id":         {first(opHandshake, handshake(1, unknownClient())), 4000},
-		"handshake is not JSON":     {first(opHandshake, `{"v":1,`), 1003},
-		"handshake without a body":  {first(opHandshake, ``), 1003},
-		"frame before handshake":    {first(opFrame, msg("n")), 1003},
+		"wrong version":             {first(ipcframe.Handshake, handshake(2, clientID)), 4004},
+		"version as text":           {first(ipcframe.Handshake, handshake("1", clientID)), 4004},
+		"no version":                {first(ipcframe.Handshake, `{"client_id":"`+clientID+`"}`), 4004},
+		"handshake is an array":     {first(ipcframe.Handshake, `[]`), 4004},
+		"no client id":              {first(ipcframe.Handshake, `{"v":1}`), 4000},
+		"client id as a number":     {first(ipcframe.Handshake, `{"v":1,"client_id":`+clientID+`}`), 4000},
+		"unknown client id":         {first(ipcframe.Handshake, handshake(1, unknownClient())), 4000},
+		"handshake is not JSON":     {first(ipcframe.Handshake, `{"v":1,`), 1003},
+		"handshake without a body":  {first(ipcframe.Handshake, ``), 1003},
+		"frame before handshake":    {first(ipcframe.Frame, msg("n")), 1003},
 		"second handshake":          {twice, 1003},
 		"unknown opcode":            {first(5, "{}"), 1003},
 		"negative opcode":           {first(0xffff_ffff, "{}"), 1003},
-		"message is not JSON":       {handshakeDone(opFrame, "hello"), 1003},
-		"message is not UTF-8":      {handshakeDone(opFrame, "\"\xff\""), 1003},
-		"message too large":         {[]string{twice[0], tooBig(opFrame)}, 1003},
-		"handshake too large":       {[]string{tooBig(opHandshake)}, 1003},
-		"ping too large":            {[]string{tooBig(opPing)}, 1003},
-		"frame, too large to begin": {[]string{tooBig(opFrame)}, 1003},
+		"message is not JSON":       {handshakeDone(ipcframe.Frame, "hello"), 1003},
+		"message is not UTF-8":      {handshakeDone(ipcframe.Frame, "\"\xff\""), 1003},
+		"message too large":         {[]string{twice[0], tooBig(ipcframe.Frame)}, 1003},
+		"handshake too large":       {[]string{tooBig(ipcframe.Handshake)}, 1003},
+		"ping too large":            {[]string{tooBig(ipcframe.Ping)}, 1003},
+		"frame, too large to begin": {[]string{tooBig(ipcframe.Frame)}, 1003},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := launchIPC(t, Options{ClientIDs: []string{clientID}})
@@ -141,7 +144,7 @@ func TestIPCAfterClose(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	p := dialIPC(t, srv)
 	_, err := p.Write(slices.Concat(
-		frame(opHandshake, []byte(handshake(2, clientID))), frame(opFrame, []byte(msg("n", mic))), frame(opPing, nil),
+		ipcframe.Encode(ipcframe.Handshake, []byte(handshake(2, clientID))), ipcframe.Encode(ipcframe.Frame, []byte(msg("n", mic))), ipcframe.Encode(ipcframe.Ping, nil),
 	))
 	require.NoError(t, err)
 	require.Equal(t, 4004, p.closed().Code)
@@ -154,14 +157,14 @@ func TestIPCLargestMessage(t *testing.T) {
 	t.Parallel()
 	srv := launchIPC(t, Options{})
 	p := greet(t, srv)
-	p.send(opFrame, msg("n")+strings.Repeat(" ", maxMessage-len(msg("n"))))
+	p.send(ipcframe.Frame, msg("n")+strings.Repeat(" ", maxMessage-len(msg("n"))))
 	require.Equal(t, success("n"), p.answer())
 }
 
 func TestIPCTooLargeIsRecorded(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	p := greet(t, srv)
-	head := binary.LittleEndian.AppendUint32(nil, uint32(opFrame))
+	head := binary.LittleEndian.AppendUint32(nil, uint32(ipcframe.Frame))
 	_, err := p.Write(binary.LittleEndian.AppendUint32(head, 1<<31)) // negative
 	require.NoError(t, err)
 	require.Equal(t, 1003, p.closed().Code)
@@ -174,12 +177,12 @@ func TestIPCTooLargeIsRecorded(t *testing.T) {
 func TestIPCPieces(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	p := dialIPC(t, srv)
-	for _, b := range frame(opHandshake, []byte(handshake(1, clientID))) {
+	for _, b := range ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID))) {
 		_, err := p.Write([]byte{b})
 		require.NoError(t, err)
 	}
 	require.Equal(t, readyUserMessage, p.answer())
-	_, err := p.Write(append(frame(opFrame, []byte(msg("1"))), frame(opFrame, []byte(msg("2")))...))
+	_, err := p.Write(append(ipcframe.Encode(ipcframe.Frame, []byte(msg("1"))), ipcframe.Encode(ipcframe.Frame, []byte(msg("2")))...))
 	require.NoError(t, err)
 	require.Equal(t, success("1"), p.answer())
 	require.Equal(t, success("2"), p.answer())
@@ -189,7 +192,7 @@ func TestIPCBeforeReadyIsLost(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	setFault(t, srv, "1*ready-never")
 	p := shake(t, srv)
-	p.send(opFrame, msg("n", cameraDev))
+	p.send(ipcframe.Frame, msg("n", cameraDev))
 	require.EqualError(t, payload(t, srv, 1).Err, "message: sent before READY, lost")
 	require.Empty(t, srv.Devices())
 }
@@ -197,7 +200,7 @@ func TestIPCBeforeReadyIsLost(t *testing.T) {
 // Some peers take header and body for one message of the pipe.
 func TestIPCWritesAFrameAtOnce(t *testing.T) {
 	writes := &countingConn{}
-	w := &ipcWire{conn: newConn(writes, &run{srv: &Server{}}, true)}
+	w := &ipcWire{conn: &conn{Conn: writes, run: &run{srv: &Server{}}, ipc: true, closed: make(chan struct{})}}
 	require.NoError(t, w.writeMessage([]byte("{}")))
 	require.NoError(t, w.writeClose(1000, "x"))
 	require.Equal(t, []string{
@@ -286,7 +289,7 @@ func TestIPCOnly(t *testing.T) {
 	srv := launchIPC(t, Options{NoTCP: true})
 	require.Zero(t, srv.Port())
 	p := greet(t, srv)
-	p.send(opFrame, msg("n", mic, speaker))
+	p.send(ipcframe.Frame, msg("n", mic, speaker))
 	require.Equal(t, success("n"), p.answer())
 	require.NoError(t, srv.Restart())
 	p.ended()

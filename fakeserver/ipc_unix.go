@@ -15,23 +15,20 @@ import (
 // maxSocketPath is the longest path of a socket that every Unix takes, in bytes.
 const maxSocketPath = 103
 
-// probeTimeout is for the question whether a socket file has an owner.
+// probeTimeout limits the check whether somebody listens on a socket file.
 const probeTimeout = time.Second
 
-// ipcStart keeps two servers of one process from replacing the same dead file.
+// ipcStart keeps two servers of one process from replacing the same stale file.
 var ipcStart sync.Mutex
 
-// isTaken reports whether a socket cannot be bound because somebody has it.
+// isTaken reports whether a socket or a port cannot be bound because somebody has it.
 func isTaken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
-
-// isTakenPort reports whether a port cannot be bound because somebody has it.
-func isTakenPort(err error) bool { return isTaken(err) }
 
 // ReopenIPC binds a socket.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) { return bindIPC(path) }
 
-// bindIPC binds a socket that only its user may open. The file of a server
-// that died is replaced.
+// bindIPC binds a socket that only its user may open. It replaces the file of a
+// server that died.
 func bindIPC(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("cannot open the IPC socket %s: the path has %d bytes, a socket's may have %d at most",

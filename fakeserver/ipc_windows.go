@@ -15,16 +15,14 @@ import (
 // pipeSecurity lets the owner and the system open the pipe, and nobody else.
 const pipeSecurity = "D:P(A;;GA;;;OW)(A;;GA;;;SY)"
 
-// isTaken reports whether a pipe cannot be bound because somebody has it, which is refused as if
-// without permission.
-func isTaken(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) }
-
-// isTakenPort reports whether a port cannot be bound because somebody has it.
-func isTakenPort(err error) bool {
-	return errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES)
+// isTaken reports whether a pipe or a port cannot be bound because somebody has it. For a pipe,
+// Windows says that permission is denied.
+func isTaken(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) ||
+		errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES)
 }
 
-// ReopenIPC binds a named pipe again. Its name is free when the peers of before have closed their ends, too.
+// ReopenIPC binds a named pipe again. Its name is free once the earlier peers have closed their ends, too.
 func (thisMachine) ReopenIPC(path string) (net.Listener, error) {
 	return listenAgain(func() (net.Listener, error) { return bindIPC(path) }, isTaken)
 }

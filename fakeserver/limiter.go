@@ -6,38 +6,37 @@ import (
 	"time"
 )
 
-// A limiter lets as many requests of a client id through at once as its bucket
-// holds tokens, and one more after each refill. Those above wait in line, first
-// in, first out, and are never refused (rule R67).
+// A limiter is a token bucket for each client id. Requests beyond the bucket's
+// size wait in line, first in, first out, and are never refused (rule R67).
 type limiter struct {
 	size    int           // tokens of a full bucket; 0 or less: no limit
 	refill  time.Duration // for one token
-	changed func()        // called when the counts have changed, without a lock
+	changed func()        // called when the counts have changed
 
 	mu      sync.Mutex
-	buckets map[string]*bucket // those that may not be full
+	buckets map[string]*bucket // by client id; a full one may be absent
 	counts  limits
-	frozen  bool // nobody is let through
+	frozen  bool // no request is let through
 }
 
 // limits are the counts of a limiter.
 type limits struct {
-	queued int // wait now
-	waited int // ever had to wait
+	queued int // requests that wait now
+	waited int // requests that ever had to wait
 	spent  int // tokens ever spent
 }
 
 type bucket struct {
 	tokens int
-	since  time.Time // the moment from which the next token is counted
+	since  time.Time // when the refill of the next token began
 	line   []*turn
-	timer  *time.Timer // runs while somebody waits; nil before
+	timer  *time.Timer // runs while a request waits; nil before the first one
 }
 
 // A turn is the place of one request in the line.
 type turn struct {
 	limiter *limiter
-	bucket  *bucket       // nil when there is no limit
+	bucket  *bucket       // nil if there is no limit
 	granted chan struct{} // closed when the request is let through
 }
 
@@ -45,10 +44,17 @@ func newLimiter(size int, refill time.Duration, changed func()) *limiter {
 	return &limiter{size: size, refill: refill, changed: changed, buckets: map[string]*bucket{}}
 }
 
-// reset fills all buckets, as a start of the client does. The places of those
-// who went away are forgotten; nobody may wait any more.
+// unlock unlocks the limiter after a change of its counts.
+func (l *limiter) unlock() {
+	l.mu.Unlock()
+	l.changed()
+}
+
+// reset fills all buckets, as a start of the client does. It empties the lines of
+// requests that went away; no request may still be waiting.
 func (l *limiter) reset() {
 	l.mu.Lock()
+	defer l.unlock()
 	for _, b := range l.buckets {
 		if b.timer != nil {
 			b.timer.Stop()
@@ -57,8 +63,6 @@ func (l *limiter) reset() {
 		b.line = nil
 	}
 	clear(l.buckets)
-	l.mu.Unlock()
-	l.changed()
 }
 
 func (l *limiter) freeze() {
@@ -67,15 +71,14 @@ func (l *limiter) freeze() {
 	l.frozen = true
 }
 
-// thaw lets through whose turn has come meanwhile.
+// thaw lets requests through whose turn has come meanwhile.
 func (l *limiter) thaw() {
 	l.mu.Lock()
+	defer l.unlock()
 	l.frozen = false
 	for _, b := range l.buckets {
 		l.serve(b)
 	}
-	l.mu.Unlock()
-	l.changed()
 }
 
 func (l *limiter) state() limits {
@@ -93,6 +96,7 @@ func (l *limiter) join(id string) *turn {
 		return t
 	}
 	l.mu.Lock()
+	defer l.unlock()
 	b := l.bucketOf(id)
 	t.bucket = b
 	b.line = append(b.line, t)
@@ -101,13 +105,11 @@ func (l *limiter) join(id string) *turn {
 	if slices.Contains(b.line, t) {
 		l.counts.waited++
 	}
-	l.mu.Unlock()
-	l.changed()
 	return t
 }
 
-// bucketOf finds a bucket or makes a full one, in place of others that have
-// become full. mu is held.
+// bucketOf returns the bucket of a client id, a new full one if there is none. It
+// drops others that have become full. mu is held.
 func (l *limiter) bucketOf(id string) *bucket {
 	if b, ok := l.buckets[id]; ok {
 		return b
@@ -134,8 +136,8 @@ func (l *limiter) addTokens(b *bucket) {
 	}
 }
 
-// serve lets through whom the tokens suffice for, and sets the timer for the
-// others. mu is held.
+// serve lets requests through while there are tokens, and sets the timer for the
+// rest. mu is held.
 func (l *limiter) serve(b *bucket) {
 	if l.frozen {
 		return
@@ -155,54 +157,38 @@ func (l *limiter) serve(b *bucket) {
 			b.timer.Stop()
 		}
 	case b.timer == nil:
-		b.timer = time.AfterFunc(b.wait(l.refill), func() { l.due(b) })
+		b.timer = time.AfterFunc(time.Until(b.since.Add(l.refill)), func() { l.due(b) })
 	default:
-		b.timer.Reset(b.wait(l.refill))
+		b.timer.Reset(time.Until(b.since.Add(l.refill)))
 	}
-}
-
-// wait is the time to the next token.
-func (b *bucket) wait(refill time.Duration) time.Duration {
-	return time.Until(b.since.Add(refill))
 }
 
 func (l *limiter) due(b *bucket) {
 	l.mu.Lock()
+	defer l.unlock()
 	l.serve(b)
-	l.mu.Unlock()
-	l.changed()
 }
 
-// wait returns when the turn has come. It reports false when one of the
-// channels was closed before; the place in the line is then given up.
+// wait waits for the turn. It reports false if one of the channels was closed
+// before; the place in line is then given up.
 func (t *turn) wait(closed, gone <-chan struct{}) bool {
-	if t.waitInPlace(closed, gone) {
-		return true
-	}
-	t.limiter.leave(t)
-	return false
-}
-
-// waitInPlace is like wait, but the place is kept: it will cost a token that nobody
-// uses (rule R88).
-func (t *turn) waitInPlace(closed, gone <-chan struct{}) bool {
 	select {
 	case <-t.granted:
 		return true
 	case <-closed:
 	case <-gone:
 	}
+	t.leave()
 	return false
 }
 
-func (l *limiter) leave(t *turn) {
+func (t *turn) leave() {
+	l, b := t.limiter, t.bucket
 	l.mu.Lock()
-	b := t.bucket
+	defer l.unlock()
 	if i := slices.Index(b.line, t); i >= 0 {
 		b.line = slices.Delete(b.line, i, i+1)
 		l.counts.queued--
 		l.serve(b)
 	}
-	l.mu.Unlock()
-	l.changed()
 }

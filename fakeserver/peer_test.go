@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/fakeserver/internal/ipcframe"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -53,26 +54,26 @@ func (p *peer) leave(srv *Server) {
 	stats(p.t, srv, func(s Stats) bool { return s.Connections < before })
 }
 
-func (p *peer) send(op opcode, text string) {
+func (p *peer) send(op uint32, text string) {
 	p.t.Helper()
-	_, err := p.Write(frame(op, []byte(text)))
+	_, err := p.Write(ipcframe.Encode(op, []byte(text)))
 	require.NoError(p.t, err)
 }
 
-func (p *peer) read() (opcode, string) {
+func (p *peer) read() (uint32, string) {
 	p.t.Helper()
-	h, err := readFrameHeader(p)
+	h, err := ipcframe.ReadHeader(p)
 	require.NoError(p.t, err)
-	body := make([]byte, h.size)
+	body := make([]byte, h.Size)
 	_, err = io.ReadFull(p, body)
 	require.NoError(p.t, err)
-	return h.op, string(body)
+	return h.Op, string(body)
 }
 
 func (p *peer) answer() string {
 	p.t.Helper()
 	op, text := p.read()
-	require.Equal(p.t, opFrame, op, text)
+	require.Equal(p.t, ipcframe.Frame, op, text)
 	return text
 }
 
@@ -80,7 +81,7 @@ func (p *peer) answer() string {
 func (p *peer) closed() errorData {
 	p.t.Helper()
 	op, text := p.read()
-	require.Equal(p.t, opClose, op, text)
+	require.Equal(p.t, ipcframe.Close, op, text)
 	var said errorData
 	require.NoError(p.t, json.Unmarshal([]byte(text), &said))
 	require.NotEmpty(p.t, said.Message)
@@ -109,7 +110,7 @@ func handshake(v any, id string) string {
 func shake(t *testing.T, srv *Server) *peer {
 	t.Helper()
 	p := dialIPC(t, srv)
-	p.send(opHandshake, handshake(1, clientID))
+	p.send(ipcframe.Handshake, handshake(1, clientID))
 	return p
 }
 

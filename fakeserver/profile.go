@@ -7,51 +7,49 @@ import (
 	"time"
 )
 
-// A Profile is the kind of program a server plays. Its text is the name
-// [ParseProfile] knows; "" is [Documented].
+// A Profile is the kind of program that a server stands in for. Its value is
+// the name that [ParseProfile] reads; "" is [Documented].
 type Profile string
 
 // The profiles.
 const (
-	// Documented is the client as the written specification has it.
+	// Documented is the client as the written specification describes it.
 	Documented Profile = "documented"
-	// Desktop is the client that real users run, as strict and as lenient as its
-	// own modules were seen to be: IPC, registered origins, a command that a
-	// WebSocket may not use, a limit on requests, requests that are never answered.
-	// The rules with the basis "ran" in docs/protocol.md are about it.
+	// Desktop is the client that users run, as strict and as lenient as its own
+	// modules proved to be: IPC, registered origins, a command that a WebSocket
+	// may not use, a rate limit, requests that are never answered. The rules with
+	// the basis "ran" in docs/protocol.md describe it.
 	Desktop Profile = "desktop"
 	// ArRPC is the open re-implementation arRPC, as of version 3.5.0: it says
 	// READY, with a user, over WebSocket and IPC, and never answers the command,
-	// nor any plain HTTP request. It knows every application id, but for an empty
-	// one over IPC, and the client's own origins only; v and encoding may be left
-	// out. It closes a WebSocket without a code, and an IPC connection with code
-	// 1003 if a message is not JSON or longer than 64 KiB. Other messages that it
-	// cannot read crash it: over WebSocket what is not JSON, over both null. All
-	// connections end then, and the server goes on like one that was started
-	// again at once. ClientIDs, Origins and NoHTTP of [Options] change nothing.
+	// nor any plain HTTP request. It knows every application id, except an empty
+	// one over IPC, and only the client's own origins; v and encoding are
+	// optional. It closes a WebSocket without a code, and an IPC connection with
+	// code 1003 if a message is not JSON or longer than 64 KiB. Other messages
+	// that it cannot read crash it: over WebSocket whatever is not JSON, over both
+	// null. All connections then end, and the server goes on as if it had been
+	// restarted at once. ClientIDs, Origins and NoHTTP of [Options] have no effect.
 	ArRPC Profile = "arrpc"
 	// Squatter is another program on the port: every request is answered by a
 	// 404 HTML page. It has no IPC socket.
 	Squatter Profile = "squatter"
 	// Blackhole accepts connections and never says a word.
 	Blackhole Profile = "blackhole"
-	// Flaky is [Desktop] with random faults, the same ones for the same seed:
-	// of four connects (WebSocket or IPC) and of four payloads, one meets a
-	// fault on the average. For a connect it is ready-late, ready-never,
-	// close-code, login or offline, for a payload die, close-after, no-answer,
-	// answer-late, wrong-nonce, bad-json, error, huge, half, deep, extra-answer,
-	// twice or offline; delays are below 2 s. What a transport cannot show is
-	// not drawn for it. The nth connect and the nth payload of a server always
-	// meet the same draw, which is void while a fault is set (see [Server.SetFault]).
+	// Flaky is [Desktop] with random faults, the same ones for the same seed.
+	// On average one in four connects (WebSocket or IPC) and one in four payloads
+	// meets a fault. For a connect it is ready-late, ready-never, close-code,
+	// login or offline, for a payload die, close-after, no-answer, answer-late,
+	// wrong-nonce, bad-json, error, huge, half, deep, extra-answer, twice or
+	// offline; delays are below 2 s. A fault that a transport cannot show is not
+	// drawn for it. The draw for the nth connect and the nth payload is always the
+	// same; it has no effect while a fault is set (see [Server.SetFault]).
 	Flaky Profile = "flaky"
 )
 
-type profileSpec struct {
+var profileSpecs = []struct {
 	profile Profile
 	help    string
-}
-
-var profileSpecs = []profileSpec{
+}{
 	{Documented, "the client as specified"},
 	{Desktop, "the client that users run: IPC, origins, a limit on requests"},
 	{ArRPC, "an open re-implementation: says READY, never answers the command"},
@@ -60,7 +58,7 @@ var profileSpecs = []profileSpec{
 	{Flaky, "desktop with random faults, the same for the same seed"},
 }
 
-// Profiles are the names of all profiles.
+// Profiles returns the names of all profiles.
 func Profiles() []string {
 	names := make([]string, len(profileSpecs))
 	for i, s := range profileSpecs {
@@ -69,7 +67,7 @@ func Profiles() []string {
 	return names
 }
 
-// ParseProfile reads the name of a profile. The error names all.
+// ParseProfile reads the name of a profile. The error lists all names.
 func ParseProfile(name string) (Profile, error) {
 	if !slices.Contains(Profiles(), name) {
 		return "", fmt.Errorf("unknown profile %q, want one of %s", name, strings.Join(Profiles(), ", "))
@@ -77,7 +75,7 @@ func ParseProfile(name string) (Profile, error) {
 	return Profile(name), nil
 }
 
-// ProfileHelp lists every profile with its meaning, one a line.
+// ProfileHelp lists every profile with its meaning, one per line.
 func ProfileHelp() string {
 	var b strings.Builder
 	for _, s := range profileSpecs {
@@ -90,35 +88,20 @@ func ProfileHelp() string {
 // without faults.
 func (p Profile) isDesktop() bool { return p == Desktop || p == Flaky }
 
-// idleTimeout is how long a connection stays open between two requests (rule R84).
-func (p Profile) idleTimeout() time.Duration {
-	if p.isDesktop() {
-		return 5 * time.Second
-	}
-	return 2 * time.Minute
+// profileLimits are the numbers in which profiles differ.
+type profileLimits struct {
+	lastPort    int           // the last port that the program tries
+	bucket      int           // requests let through at once; 0: no limit (rule R67)
+	idleTimeout time.Duration // of a connection between two requests (rule R84)
+	maxBody     int64         // of a request, in bytes (rule R85)
 }
 
-// maxBody is the largest body of a request, in bytes (rule R85).
-func (p Profile) maxBody() int64 {
-	if p.isDesktop() {
-		return 64 << 20
+func (p Profile) limits() profileLimits {
+	switch {
+	case p.isDesktop():
+		return profileLimits{lastPort: 6472, bucket: 2, idleTimeout: 5 * time.Second, maxBody: 64 << 20}
+	case p == ArRPC:
+		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage}
 	}
-	return maxMessage
-}
-
-// lastPort is the last port the program tries: the specification's range is
-// one longer than that of the real client.
-func (p Profile) lastPort() int {
-	if p.isDesktop() || p == ArRPC {
-		return lastRealPort
-	}
-	return lastPort
-}
-
-// bucket is how many requests are let through at once; 0: any number (rule R67).
-func (p Profile) bucket() int {
-	if p.isDesktop() {
-		return 2
-	}
-	return 0
+	return profileLimits{lastPort: 6473, idleTimeout: 2 * time.Minute, maxBody: maxMessage}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 func TestProfileNames(t *testing.T) {
@@ -119,7 +121,7 @@ func TestDesktopHTTP(t *testing.T) {
 	require.Equal(t, []string{"mic", "out"}, ids(srv.Devices()))
 
 	p := greet(t, srv)
-	p.send(opFrame, msg("3"))
+	p.send(ipcframe.Frame, msg("3"))
 	require.Equal(t, success("3"), p.answer())
 	require.Empty(t, srv.Devices())
 }
@@ -159,7 +161,7 @@ func TestDesktopTokens(t *testing.T) {
 		require.NoError(t, err)
 	}
 	p := dialIPC(t, srv)
-	p.send(opPing, "{}")
+	p.send(ipcframe.Ping, "{}")
 	p.read()
 	silently(t, srv, newRequest(t, "POST", srv.URL()+"/rpc?v=2&client_id="+clientID, msg("n")), func() { payload(t, srv, 1) })
 	spends(0, "probes, pings and what is never answered")
@@ -176,9 +178,9 @@ func TestDesktopTokens(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4001, closeCode(t, ws))
 	spends(4, "a refused connect")
-	p.send(opHandshake, handshake(1, clientID))
+	p.send(ipcframe.Handshake, handshake(1, clientID))
 	p.answer()
-	p.send(opFrame, msg("n"))
+	p.send(ipcframe.Frame, msg("n"))
 	p.answer()
 	spends(5, "a handshake, but not what is sent after it")
 }
@@ -201,11 +203,11 @@ func TestDesktopQueue(t *testing.T) {
 	require.EqualError(t, payload(t, srv, 2).Err, "message: sent before READY, lost")
 	p := shake(t, srv)
 	stats(t, srv, func(s Stats) bool { return s.Queued == 3 })
-	p.send(opFrame, msg("4", mic))
+	p.send(ipcframe.Frame, msg("4", mic))
 	require.EqualError(t, payload(t, srv, 3).Err, "message: sent before READY, lost")
-	p.send(opPing, "{}")
+	p.send(ipcframe.Ping, "{}")
 	op, _ := p.read()
-	require.Equal(t, opPong, op)
+	require.Equal(t, ipcframe.Pong, op)
 
 	other := newRequest(t, "POST", strings.Replace(rpcURL(srv), clientID, "876543210987654321", 1), msg("5"))
 	got, err := do(t, other)
@@ -268,7 +270,7 @@ func TestDesktopRefusedAfterWaiting(t *testing.T) {
 	send(t, ws, msg("2"))
 	require.Equal(t, 4001, closeCode(t, ws))
 	p := dialIPC(t, srv)
-	p.send(opHandshake, handshake(1, "1"))
+	p.send(ipcframe.Handshake, handshake(1, "1"))
 	require.Equal(t, 4000, p.closed().Code)
 	require.NoError(t, srv.Close())
 }
@@ -285,7 +287,7 @@ func TestArRPC(t *testing.T) {
 	require.Equal(t, readyUserMessage, receive(t, ws))
 	send(t, ws, msg("2", cameraDev))
 	p := greet(t, srv)
-	p.send(opFrame, msg("3", cameraDev))
+	p.send(ipcframe.Frame, msg("3", cameraDev))
 	payload(t, srv, 3)
 	for _, got := range srv.Payloads() {
 		require.EqualError(t, got.Err, "profile arrpc: the command is never answered")
@@ -293,14 +295,14 @@ func TestArRPC(t *testing.T) {
 		require.Equal(t, []string{"cam"}, ids(got.Devices))
 	}
 	require.Empty(t, srv.Devices())
-	p.send(opPing, "1")
+	p.send(ipcframe.Ping, "1")
 	op, text := p.read()
-	require.Equal(t, opPong, op)
+	require.Equal(t, ipcframe.Pong, op)
 	require.Equal(t, "1", text)
 	require.NoError(t, ws.WriteMessage(websocket.BinaryMessage, []byte("{}")))
 	require.EqualError(t, payload(t, srv, 4).Err, "profile arrpc: the command is never answered")
 	setFault(t, srv, "1*error=4006")
-	p.send(opFrame, msg("5", cameraDev))
+	p.send(ipcframe.Frame, msg("5", cameraDev))
 	require.Contains(t, p.answer(), `"code":4006`, "a fault can make it answer")
 	srv.Stop()
 	p.ended()
@@ -367,7 +369,7 @@ func TestArRPCHandshake(t *testing.T) {
 		``:                         codeBadJSON,
 	} {
 		p := dialIPC(t, srv)
-		p.send(opHandshake, text)
+		p.send(ipcframe.Handshake, text)
 		if code == 0 {
 			require.Equal(t, readyUserMessage, p.answer(), text)
 			continue
@@ -382,14 +384,14 @@ func TestArRPCUnreadable(t *testing.T) {
 	other := greet(t, srv)
 	large := msg("n") + strings.Repeat(" ", maxArRPC-len(msg("n")))
 	for name, f := range map[string][]byte{
-		"message is not JSON": frame(opFrame, []byte("{")),
-		"message too large":   frame(opFrame, []byte(large+" ")),
-		"far too large":       frame(opFrame, make([]byte, maxMessage+1))[:frameHeaderSize],
-		"ping is not JSON":    frame(opPing, []byte("x")),
-		"ping is empty":       frame(opPing, nil),
-		"pong is not JSON":    frame(opPong, []byte("x")),
-		"close is not JSON":   frame(opClose, []byte("x")),
-		"unknown opcode":      frame(5, []byte("{}")),
+		"message is not JSON": ipcframe.Encode(ipcframe.Frame, []byte("{")),
+		"message too large":   ipcframe.Encode(ipcframe.Frame, []byte(large+" ")),
+		"far too large":       ipcframe.Encode(ipcframe.Frame, make([]byte, maxMessage+1))[:ipcframe.HeaderSize],
+		"ping is not JSON":    ipcframe.Encode(ipcframe.Ping, []byte("x")),
+		"ping is empty":       ipcframe.Encode(ipcframe.Ping, nil),
+		"pong is not JSON":    ipcframe.Encode(ipcframe.Pong, []byte("x")),
+		"close is not JSON":   ipcframe.Encode(ipcframe.Close, []byte("x")),
+		"unknown opcode":      ipcframe.Encode(5, []byte("{}")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := greet(t, srv)
@@ -401,7 +403,7 @@ func TestArRPCUnreadable(t *testing.T) {
 	seen := srv.Stats().Payloads
 	require.Equal(t, 3, seen, "messages are recorded")
 	for _, text := range []string{large, "[]", "5"} {
-		other.send(opFrame, text)
+		other.send(ipcframe.Frame, text)
 		seen++
 		require.EqualError(t, payload(t, srv, seen).Err, "profile arrpc: the command is never answered")
 	}
@@ -421,7 +423,7 @@ func TestArRPCCrash(t *testing.T) {
 		p.ended()
 	}
 	p, other := greet(t, srv), greet(t, srv)
-	p.send(opFrame, "null")
+	p.send(ipcframe.Frame, "null")
 	require.EqualError(t, payload(t, srv, 4).Err, crashed)
 	p.ended()
 	other.ended()
@@ -465,8 +467,8 @@ func TestBlackhole(t *testing.T) {
 	unanswered(t, raw)
 
 	p := shake(t, srv)
-	p.send(opPing, "")
-	p.send(opFrame, msg("2", cameraDev))
+	p.send(ipcframe.Ping, "")
+	p.send(ipcframe.Frame, msg("2", cameraDev))
 	got := payload(t, srv, 2)
 	require.EqualError(t, got.Err, "profile blackhole: not taken")
 	require.Equal(t, IPC, got.Transport)

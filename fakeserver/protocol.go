@@ -9,7 +9,7 @@ import (
 
 const (
 	command    = "SET_CERTIFIED_DEVICES"
-	maxMessage = 3 << 20 // the client takes no larger message, in bytes (rule R47)
+	maxMessage = 3 << 20 // the largest message that the client accepts, in bytes (rule R47)
 )
 
 // Codes of the RPC protocol. The first group appears in evt ERROR answers, the
@@ -74,11 +74,11 @@ func errorBody(cmd *string, nonce any, code int, message string) []byte {
 	return mustJSON(answer{Cmd: cmd, Data: &errorData{code, message}, Evt: &evt, Nonce: nonce})
 }
 
-// hugeSize is the length of the answer under [FaultHuge], in bytes; it is more
-// where the nonce alone needs more.
+// hugeSize is the length of the answer under [FaultHuge], in bytes, unless the
+// nonce alone is longer.
 const hugeSize = 10 << 20
 
-// hugeBody is a good answer but for its size.
+// hugeBody is an answer that is correct except for its size.
 func hugeBody(cmd *string, nonce any) []byte {
 	body := successBody(cmd, nonce)
 	head, tail := append(body[:len(body)-1:len(body)-1], `,"padding":"`...), `"}`
@@ -86,17 +86,16 @@ func hugeBody(cmd *string, nonce any) []byte {
 	return slices.Concat(head, padding, []byte(tail))
 }
 
-// deepLevels is how deep the answer under [FaultDeep] is nested.
 const deepLevels = 100_000
 
-// deepBody is a good answer but for its data.
+// deepBody is an answer that is correct except for its data, which is nested 100000 deep.
 func deepBody(cmd *string, nonce any) []byte {
 	deep := strings.Repeat("[", deepLevels) + strings.Repeat("]", deepLevels)
 	return bytes.Replace(successBody(cmd, nonce), []byte(`"data":null`), []byte(`"data":`+deep), 1)
 }
 
-// mustJSON encodes a value that was decoded from JSON, or holds nothing but text,
-// numbers and booleans, which cannot fail.
+// mustJSON encodes a value that was decoded from JSON, or holds only strings,
+// numbers and booleans: that cannot fail.
 func mustJSON(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 func TestRealHandshake(t *testing.T) {
@@ -36,7 +38,7 @@ func TestRealHandshake(t *testing.T) {
 		``:                          1003,
 	} {
 		p := dialIPC(t, srv)
-		p.send(opHandshake, text)
+		p.send(ipcframe.Handshake, text)
 		if code == 0 {
 			require.Equal(t, readyUserMessage, p.answer(), text)
 			continue
@@ -44,30 +46,30 @@ func TestRealHandshake(t *testing.T) {
 		require.Equal(t, code, p.closed().Code, text)
 	}
 	p := dialIPC(t, srv)
-	p.send(opHandshake, handshake(2, clientID))
+	p.send(ipcframe.Handshake, handshake(2, clientID))
 	require.Equal(t, errorData{1003, "Invalid Version: 2"}, p.closed())
 }
 
 func TestRealFrames(t *testing.T) {
 	t.Parallel()
-	header := func(op opcode, size uint32) []byte {
+	header := func(op uint32, size uint32) []byte {
 		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(op)), size)
 	}
 	for name, c := range map[string]struct {
 		frame []byte
 		code  int
 	}{
-		"second handshake":   {frame(opHandshake, []byte(handshake(1, clientID))), 1003},
+		"second handshake":   {ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID))), 1003},
 		"bad opcode":         {header(5, 2), 1003},
 		"negative opcode":    {header(0xffff_ffff, 2), 1003},
-		"negative size":      {header(opFrame, 0xffff_ffff), 1003},
-		"too large":          {header(opFrame, maxMessage+1), 1003},
-		"too large a ping":   {header(opPing, maxMessage+1), 1003},
-		"not JSON":           {frame(opFrame, []byte("{")), 1003},
-		"empty ping":         {frame(opPing, nil), 1003},
-		"ping is not JSON":   {frame(opPing, []byte("x")), 1003},
-		"close":              {frame(opClose, []byte(`{}`)), 1000},
-		"close without JSON": {frame(opClose, nil), 1003},
+		"negative size":      {header(ipcframe.Frame, 0xffff_ffff), 1003},
+		"too large":          {header(ipcframe.Frame, maxMessage+1), 1003},
+		"too large a ping":   {header(ipcframe.Ping, maxMessage+1), 1003},
+		"not JSON":           {ipcframe.Encode(ipcframe.Frame, []byte("{")), 1003},
+		"empty ping":         {ipcframe.Encode(ipcframe.Ping, nil), 1003},
+		"ping is not JSON":   {ipcframe.Encode(ipcframe.Ping, []byte("x")), 1003},
+		"close":              {ipcframe.Encode(ipcframe.Close, []byte(`{}`)), 1000},
+		"close without JSON": {ipcframe.Encode(ipcframe.Close, nil), 1003},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := launchIPC(t, Options{Profile: Desktop})
@@ -81,9 +83,9 @@ func TestRealFrames(t *testing.T) {
 	}
 	srv := launchIPC(t, Options{Profile: Desktop})
 	p := greet(t, srv)
-	p.send(opFrame, msg("n")+strings.Repeat(" ", maxMessage-len(msg("n"))))
+	p.send(ipcframe.Frame, msg("n")+strings.Repeat(" ", maxMessage-len(msg("n"))))
 	require.Equal(t, success("n"), p.answer())
-	p.send(opFrame, msg("m", strings.Replace(mic, `"mic"`, "\"m\xff\"", 1)))
+	p.send(ipcframe.Frame, msg("m", strings.Replace(mic, `"mic"`, "\"m\xff\"", 1)))
 	require.Equal(t, success("m"), p.answer(), "what is no UTF-8 is replaced")
 	require.Equal(t, []string{"m\uFFFD"}, ids(srv.Devices()))
 }
@@ -93,17 +95,17 @@ func TestRealBeforeReadyIsLost(t *testing.T) {
 	srv := launchIPC(t, Options{Profile: Desktop, Bucket: -1})
 	for n := range 20 {
 		p := dialIPC(t, srv)
-		_, err := p.Write(append(frame(opHandshake, []byte(handshake(1, clientID))), frame(opFrame, []byte(msg("early", mic)))...))
+		_, err := p.Write(append(ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID))), ipcframe.Encode(ipcframe.Frame, []byte(msg("early", mic)))...))
 		require.NoError(t, err)
 		require.Equal(t, readyUserMessage, p.answer())
-		p.send(opFrame, msg("late"))
+		p.send(ipcframe.Frame, msg("late"))
 		require.Equal(t, success("late"), p.answer())
 		require.EqualError(t, payload(t, srv, 2*n+1).Err, "message: sent before READY, lost")
 		require.NoError(t, p.Close())
 	}
 	p := dialIPC(t, srv)
-	p.send(opFrame, msg("first", mic))
-	p.send(opHandshake, handshake(1, clientID))
+	p.send(ipcframe.Frame, msg("first", mic))
+	p.send(ipcframe.Handshake, handshake(1, clientID))
 	require.Equal(t, readyUserMessage, p.answer())
 	require.EqualError(t, payload(t, srv, 41).Err, "message: sent before READY, lost")
 	require.Empty(t, srv.Devices())
@@ -117,7 +119,7 @@ func TestRealReadyInTime(t *testing.T) {
 			require.NoError(t, err)
 			p := &peer{t, c}
 			for _, text := range say {
-				p.send(opHandshake, text)
+				p.send(ipcframe.Handshake, text)
 			}
 			return p
 		}
@@ -129,9 +131,9 @@ func TestRealReadyInTime(t *testing.T) {
 		defer silent.Close()
 		for range 3 {
 			time.Sleep(3 * time.Second)
-			silent.send(opPing, "{}")
+			silent.send(ipcframe.Ping, "{}")
 			op, _ := silent.read()
-			require.Equal(t, opPong, op)
+			require.Equal(t, ipcframe.Pong, op)
 		}
 		require.Equal(t, 1, srv.Stats().Queued)
 		require.Equal(t, 1006, silent.closing().Code)
@@ -142,7 +144,7 @@ func TestRealReadyInTime(t *testing.T) {
 		_ = queued.Close()
 
 		time.Sleep(20 * time.Second)
-		ready.send(opFrame, msg("n"))
+		ready.send(ipcframe.Frame, msg("n"))
 		require.Equal(t, success("n"), ready.answer(), "one that is ready stays")
 		again := connect(handshake(1, clientID))
 		require.Equal(t, readyUserMessage, again.answer())
@@ -154,7 +156,7 @@ func TestRealReadyInTime(t *testing.T) {
 func (p *peer) closing() errorData {
 	p.t.Helper()
 	op, text := p.read()
-	require.Equal(p.t, opClose, op)
+	require.Equal(p.t, ipcframe.Close, op)
 	var said errorData
 	require.NoError(p.t, jsonOf(text, &said))
 	return said
@@ -177,7 +179,7 @@ func TestRealCapacity(t *testing.T) {
 	require.NoError(t, srv.wait(deadline(t), func() bool {
 		srv.mu.Lock()
 		defer srv.mu.Unlock()
-		return srv.run.admitted == maxIPC-1
+		return srv.run.admitted() == maxIPC-1
 	}))
 	greet(t, srv)
 }
@@ -190,7 +192,7 @@ func TestRealPipelinedCommands(t *testing.T) {
 	var all []byte
 	const count = 200
 	for n := range count {
-		all = append(all, frame(opFrame, []byte(msg(fmt.Sprint(n), mic)))...)
+		all = append(all, ipcframe.Encode(ipcframe.Frame, []byte(msg(fmt.Sprint(n), mic)))...)
 	}
 	go func() { _, _ = p.Write(all) }()
 	for n := range count {
@@ -198,7 +200,7 @@ func TestRealPipelinedCommands(t *testing.T) {
 	}
 
 	q := greet(t, srv)
-	_, err := q.Write(append(all, frame(opFrame, []byte(msg("last", cameraDev)))...))
+	_, err := q.Write(append(all, ipcframe.Encode(ipcframe.Frame, []byte(msg("last", cameraDev)))...))
 	require.NoError(t, err)
 	require.NoError(t, q.Close())
 	got := payload(t, srv, 2*count+1)
@@ -254,7 +256,7 @@ func TestRealRestart(t *testing.T) {
 	require.True(t, *d.NoiseSuppression)
 	mustPost(t, srv, msg("2"))
 	require.NoError(t, srv.Restart())
-	require.Equal(t, []string{clientID}, srv.Apps(), "an empty list is one")
+	require.Equal(t, []string{clientID}, srv.ClientIDs(), "an empty list is one")
 	require.NotNil(t, srv.DevicesOf(clientID))
 	require.Empty(t, srv.DevicesOf(clientID))
 }
@@ -265,7 +267,7 @@ func TestFreeze(t *testing.T) {
 		c, err := m.dial(memoryPipe)
 		require.NoError(t, err)
 		p := &peer{t, c}
-		p.send(opHandshake, handshake(1, clientID))
+		p.send(ipcframe.Handshake, handshake(1, clientID))
 		require.Equal(t, readyUserMessage, p.answer())
 		_, first := postInMemory(t, m, msg("1"))
 		require.Equal(t, success("1"), <-first)
@@ -273,7 +275,7 @@ func TestFreeze(t *testing.T) {
 		synctest.Wait()
 
 		srv.Freeze()
-		go p.send(opFrame, msg("3", mic))
+		go p.send(ipcframe.Frame, msg("3", mic))
 		_, third := postInMemory(t, m, msg("4"))
 		before := srv.Stats()
 		time.Sleep(time.Minute)
@@ -286,7 +288,7 @@ func TestFreeze(t *testing.T) {
 		require.Equal(t, success("4"), <-third)
 
 		srv.Freeze()
-		go func() { _, _ = p.Write(frame(opFrame, []byte(msg("5")))) }()
+		go func() { _, _ = p.Write(ipcframe.Encode(ipcframe.Frame, []byte(msg("5")))) }()
 		synctest.Wait()
 		require.NoError(t, srv.Restart(), "it can be killed, and starts unfrozen")
 		_, err = io.ReadAll(p)
@@ -303,7 +305,7 @@ func TestServerInMemory(t *testing.T) {
 		t.Run(string(profile), func(t *testing.T) {
 			bubble(t, Options{Profile: profile, Bucket: 1}, func(t *testing.T, srv *Server, m *memory) {
 				var open []net.Conn
-				for _, first := range []string{"", string(frame(opHandshake, []byte(handshake(1, clientID)))), string(frame(opFrame, nil))} {
+				for _, first := range []string{"", string(ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID)))), string(ipcframe.Encode(ipcframe.Frame, nil))} {
 					c, err := m.dial(memoryPipe)
 					require.NoError(t, err)
 					open = append(open, c)
@@ -318,7 +320,7 @@ func TestServerInMemory(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				links := srv.Links()
+				links := srv.ConnectionsByTransport()
 				require.NotZero(t, links[IPC]+links[HTTP])
 				require.NoError(t, srv.Restart())
 				require.NoError(t, srv.Close())

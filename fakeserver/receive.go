@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// A delivery is a payload on its way in, with what the client knows of it.
+// A delivery is a payload that comes in, with what is known of its request.
 type delivery struct {
 	Payload
-	refusal      *Rejection // why the request that carried it is refused as a whole
-	noScope      bool       // the command needs an authorization that is not there
+	refusal      *Rejection // why the whole request is refused; nil if it is not
+	noScope      bool       // the command lacks the authorization that it needs
 	injected     Fault      // the fault that was drawn for it
-	cached       bool       // the client needs nobody to know the application
-	packetStarts []int      // where in it the packets begin in which it came, but for the first
+	cached       bool       // the client knows the application without looking it up
+	packetStarts []int      // offsets of the packets in which it came, except the first
 }
 
-// text is what the client makes of the bytes. A WebSocket has to carry UTF-8.
+// text is the text that the client decodes from the bytes. A WebSocket has to
+// carry UTF-8.
 func (d *delivery) text(desktop bool) []byte {
 	if !desktop || d.Transport == WebSocket || whole(d.Raw, d.packetStarts) {
 		return d.Raw
@@ -24,7 +25,7 @@ func (d *delivery) text(desktop bool) []byte {
 	return decoded(d.Raw, d.packetStarts)
 }
 
-// receive judges, records and reports a payload, and says what to do about it.
+// receive judges, records and reports a payload. It returns what to do about it.
 func (s *Server) receive(d delivery) verdict {
 	desktop := s.opts.Profile.isDesktop()
 	text := d.text(desktop)
@@ -33,8 +34,8 @@ func (s *Server) receive(d delivery) verdict {
 	if desktop && p.Transport == HTTP && d.refusal == nil && isNull(text) {
 		d.refusal = reject(0, "request: the body is null: never answered")
 	}
-	if d.noScope {
-		m.denyScope()
+	if d.noScope && m.cmd != nil && *m.cmd == command && m.nonce != nil && m.nonce != "" {
+		m.err = reject(codeScope, scopeMessage) // before its arguments are looked at (rule R20)
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
@@ -48,10 +49,10 @@ func (s *Server) receive(d delivery) verdict {
 	case m.err != nil:
 		p.Err = m.err
 	}
-	if f, ok := s.meetFault(p.Transport, d.injected, d.faults()...); ok {
+	if f, ok := s.meetFault(p.Transport, d.injected, d.possibleFaults()...); ok {
 		v = f.apply(v, m)
 		p.Fault = f.Kind
-		if p.Err == nil && !f.takes() {
+		if p.Err == nil && !f.acceptsList() {
 			p.Err = reject(f.Code, "fault %s: not taken", f.Kind)
 		}
 	}
@@ -62,9 +63,9 @@ func (s *Server) receive(d delivery) verdict {
 	return v
 }
 
-// faults are those that can meet a payload that has been read. What is lost
-// meets none. Over HTTP the application of every request is looked up.
-func (d delivery) faults() []FaultKind {
+// possibleFaults are the faults that can meet a payload that has been read. A lost
+// one meets none. Over HTTP the application of every request is looked up.
+func (d delivery) possibleFaults() []FaultKind {
 	switch {
 	case d.refusal != nil && d.refusal.Code == 0:
 		return nil
@@ -74,7 +75,7 @@ func (d delivery) faults() []FaultKind {
 	return payloadFaults
 }
 
-// recordUnread records a payload that was not read as one, for the reason given.
+// recordUnread records a payload that the program ignored, with the reason.
 func (s *Server) recordUnread(p Payload, kind FaultKind, reason string) {
 	p.parse(p.Raw, s.opts.Profile.isDesktop())
 	p.Fault, p.Err = kind, reject(0, "%s", reason)
@@ -83,8 +84,8 @@ func (s *Server) recordUnread(p Payload, kind FaultKind, reason string) {
 	s.keep(p)
 }
 
-// keep records a payload, makes its list the list in force when it was taken,
-// and tells whoever waits. order is held.
+// keep records a payload, puts its list in force if it was accepted, and notifies
+// those who wait. order is held.
 func (s *Server) keep(p Payload) {
 	s.mu.Lock()
 	lists := s.store
@@ -105,8 +106,8 @@ func (s *Server) keep(p Payload) {
 		s.stats.Rejected++
 	}
 	s.record.add(p)
-	s.notify()
 	s.mu.Unlock()
+	s.changed.Notify()
 	if s.opts.OnPayload != nil {
 		s.opts.OnPayload(p)
 	}

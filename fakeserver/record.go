@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Transport is the way a payload came.
+// A Transport is the way in which a payload came.
 type Transport string
 
 // The transports.
@@ -21,28 +21,27 @@ type Side string
 // The sides.
 const (
 	Sender   Side = "sender"
-	Receiver Side = "receiver" // the server itself: it stopped, restarted, or closed its connections
+	Receiver Side = "receiver" // the server itself: it stopped, restarted, or dropped its connections
 )
 
-// A Payload is one message as it was received. What it points to is shared
-// with the server and must not be changed.
+// A Payload is one message as it was received. It shares its slices with the
+// server; they must not be changed.
 type Payload struct {
 	Seq       int       // 1 for the first payload of the server, and so on
-	Time      time.Time // when its last byte was read, before any wait in line; with a monotonic reading
+	Time      time.Time // when its last byte was read, before any wait in line; has a monotonic reading
 	Transport Transport
-	Conn      int      // which connection, counted from 1 as they were accepted
-	ClientID  string   // as claimed by the request
-	Nonce     string   // one that is no text: as JSON
-	Raw       []byte   // as received; nil when it was larger than the client takes, or dropped from the line
-	Devices   []Device // the list it carried; nil when that could not be read
-	Previous  []Device // the list of the same client id that was in force before
-	Err       error    // why the list was not taken, a *Rejection; nil when it was
-	Warnings  []string // what the client lets pass and an agent should not do
-	Fault     FaultKind
-	EndedBy   Side // who ended the connection while the request waited in line; empty: nobody did
+	Conn      int       // number of the connection, from 1 in the order in which they were accepted
+	ClientID  string    // as the request claims
+	Nonce     string    // as JSON if it is not a string
+	Raw       []byte    // as received; nil if it was larger than the client accepts, or dropped while it waited
+	Devices   []Device  // the list it carried; nil if that could not be read
+	Previous  []Device  // the list of the same client id that was in force before
+	Err       error     // why the list was not accepted, a *Rejection; nil if it was
+	Warnings  []string  // what the client accepts, but an agent should not do
+	Fault     FaultKind // the fault that was applied
+	EndedBy   Side      // who ended the connection while the request waited in line; empty: nobody did
 }
 
-// parse reads the text of the payload and fills in what it says.
 func (p *Payload) parse(text []byte, desktop bool) message {
 	m := parse(text, desktop)
 	switch nonce := m.nonce.(type) {
@@ -57,18 +56,9 @@ func (p *Payload) parse(text []byte, desktop bool) message {
 	return m
 }
 
-// withoutOversized forgets the text of a payload that is too large.
-func (p Payload) withoutOversized() Payload {
-	if len(p.Raw) > maxMessage {
-		p.Raw = nil
-	}
-	return p
-}
-
 // maxKept bounds the memory of the record, in bytes of payloads.
 const maxKept = 256 << 20
 
-// A record keeps the latest payloads.
 type record struct {
 	list  []Payload
 	limit int // payloads kept
@@ -87,21 +77,12 @@ func (r *record) add(p Payload) {
 	}
 }
 
-// after returns the oldest kept payload with a higher number than seq.
-func (r *record) after(seq int) (Payload, bool) {
-	i, _ := slices.BinarySearchFunc(r.list, seq+1, func(p Payload, seq int) int { return p.Seq - seq })
-	if i == len(r.list) {
-		return Payload{}, false
-	}
-	return r.list[i], true
-}
-
 // maxClients bounds the number of client ids whose lists are stored.
 const maxClients = 64
 
-// A store holds the accepted list of every client id, that of the last
-// reporter last. Like the client's own store it outlives connections and runs
-// (rules R49, R50).
+// A store holds the accepted list of each client id, in the order of their last
+// reports. Like the client's own store it outlives connections and restarts (rules
+// R49, R50).
 type store []clientList
 
 type clientList struct {
@@ -118,23 +99,11 @@ func (s store) of(clientID string) []Device {
 	return nil
 }
 
-func (s store) last() []Device {
-	if len(s) == 0 {
-		return nil
-	}
-	return s[len(s)-1].Devices
-}
-
-// put replaces the list of a client id, and returns the devices that were in
-// lists which are no more.
+// put replaces the list of a client id. It returns the devices of the lists that
+// it removed.
 func (s *store) put(clientID string, devices []Device) (gone []Device) {
-	for i, l := range *s {
-		if l.ClientID == clientID {
-			gone = l.Devices
-			*s = slices.Delete(*s, i, i+1)
-			break
-		}
-	}
+	gone = s.of(clientID)
+	*s = slices.DeleteFunc(*s, func(l clientList) bool { return l.ClientID == clientID })
 	if len(*s) == maxClients {
 		gone = slices.Concat(gone, (*s)[0].Devices)
 		*s = slices.Delete(*s, 0, 1)
@@ -143,24 +112,30 @@ func (s *store) put(clientID string, devices []Device) (gone []Device) {
 	return gone
 }
 
-// restarted is what a start of the client does to the store.
+// restarted changes the lists as a start of the client does: every reported
+// hardware_mute becomes false (rule R51).
 func (s store) restarted() {
 	for i := range s {
-		s[i].Devices = unmuted(s[i].Devices)
+		s[i].Devices = slices.Clone(s[i].Devices) // recorded payloads share them
+		for j := range s[i].Devices {
+			if d := &s[i].Devices[j]; d.HardwareMute != nil {
+				d.HardwareMute = new(false)
+			}
+		}
 	}
 }
 
-// A registry is the one flat map in which the client looks devices up: ids of
-// all lists, in which the last entry wins (rule R56).
+// A registry is the one flat map by which the client finds devices: the ids of all
+// lists, where the last entry wins (rule R56).
 type registry map[string]registered
 
 type registered struct {
 	device Device
-	list   []Device // it came in
+	list   []Device // in which it came
 }
 
-// replace takes the ids of an old list out and puts those of a new one in. An id
-// that another client id has reported meanwhile goes all the same (rule R90).
+// replace removes the ids of an old list and adds those of a new one. It removes an
+// id even if another client id has reported it meanwhile (rule R90).
 func (r registry) replace(old, list []Device) {
 	for _, d := range old {
 		delete(r, d.ID)
@@ -170,7 +145,7 @@ func (r registry) replace(old, list []Device) {
 	}
 }
 
-// registry is what a start of the client makes of the lists.
+// registry returns what a start of the client makes of the lists.
 func (s store) registry() registry {
 	r := registry{}
 	for _, l := range s {

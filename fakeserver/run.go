@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,28 +20,24 @@ const (
 	maxHeader = 64 << 10 // of a request, in bytes
 )
 
-// A run is one life of the client, from opening its port until its last
-// connection has ended.
+// A run lasts from one start of the client until its last connection has ended.
 type run struct {
-	srv  *Server
-	http *http.Server
-	tcp  net.Listener   // nil while connections are refused; guarded by srv.lifecycle
-	ipc  net.Listener   // likewise
-	wg   sync.WaitGroup // every goroutine of the run
+	srv       *Server
+	http      *http.Server
+	listeners map[Transport]net.Listener // HTTP, for WebSockets too, and IPC, unless refused; guarded by srv.lifecycle
+	wg        sync.WaitGroup             // every goroutine of the run
 
-	done     chan struct{}      // closed when the run is being stopped
-	conns    map[*conn]struct{} // guarded by srv.mu
-	admitted int                // IPC connections that were not turned away; guarded by srv.mu
-	stopped  bool               // guarded by srv.mu
+	done  chan struct{}      // closed under srv.mu when the run is being stopped
+	conns map[*conn]struct{} // guarded by srv.mu
 }
 
 func newRun(s *Server) *run {
-	r := &run{srv: s, done: make(chan struct{}), conns: make(map[*conn]struct{})}
+	r := &run{srv: s, listeners: map[Transport]net.Listener{}, done: make(chan struct{}), conns: map[*conn]struct{}{}}
 	r.http = &http.Server{
 		Handler:           r,
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout,
-		IdleTimeout:       s.opts.Profile.idleTimeout(),
+		IdleTimeout:       s.opts.Profile.limits().idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -54,8 +52,8 @@ type connKey struct{}
 
 func connOf(req *http.Request) *conn { return req.Context().Value(connKey{}).(*conn) }
 
-// track counts net/http's goroutine of each connection. One that is hijacked
-// lives on in its handler, which ServeHTTP counts.
+// track counts net/http's goroutine of each connection. That of a hijacked one
+// goes on in its handler, which ServeHTTP counts.
 func (r *run) track(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -65,38 +63,30 @@ func (r *run) track(_ net.Conn, state http.ConnState) {
 	}
 }
 
-func (r *run) listenTCP(ln net.Listener) {
-	r.tcp = ln
-	r.wg.Go(func() { _ = r.http.Serve(listener{ln, r}) })
+func (r *run) listen(t Transport, ln net.Listener) {
+	r.listeners[t] = ln
+	r.wg.Go(func() {
+		if t == IPC {
+			r.serveIPC(ln)
+		} else {
+			_ = r.http.Serve(httpListener{ln, r})
+		}
+	})
 }
 
-func (r *run) listenIPC(ln net.Listener) {
-	r.ipc = ln
-	r.wg.Go(func() { r.serveIPC(ln) })
-}
-
-func (r *run) closeTCP() {
-	if r.tcp != nil {
-		_ = r.tcp.Close()
-		r.tcp = nil
+func (r *run) closeListener(t Transport) {
+	if ln := r.listeners[t]; ln != nil {
+		_ = ln.Close()
+		delete(r.listeners, t)
 	}
 }
 
-func (r *run) closeIPC() {
-	if r.ipc != nil {
-		_ = r.ipc.Close()
-		r.ipc = nil
-	}
-}
-
-// stop closes the listeners and all connections and waits for all goroutines.
 func (r *run) stop() {
-	r.closeTCP()
-	r.closeIPC()
+	r.closeListener(HTTP)
+	r.closeListener(IPC)
 	r.srv.mu.Lock()
-	r.stopped = true
-	r.srv.mu.Unlock()
 	close(r.done)
+	r.srv.mu.Unlock()
 	_ = r.http.Close()
 	r.closeConns()
 	r.wg.Wait()
@@ -104,30 +94,26 @@ func (r *run) stop() {
 
 func (r *run) closeConns() {
 	r.srv.mu.Lock()
-	conns := make([]*conn, 0, len(r.conns))
-	for c := range r.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Collect(maps.Keys(r.conns))
 	r.srv.mu.Unlock()
 	for _, c := range conns {
 		_ = c.Close()
 	}
 }
 
-// addConn makes an accepted socket a connection of the run; one that came in
-// while the run was being stopped is closed at once.
+// addConn adds an accepted socket to the run. If the run is being stopped, it is
+// closed at once.
 func (r *run) addConn(raw net.Conn, ipc bool) *conn {
 	s := r.srv
-	c := newConn(raw, r, ipc)
-	s.gate.pass(r.done)
+	c := &conn{Conn: raw, run: r, ipc: ipc, closed: make(chan struct{})}
+	s.waitWhileFrozen(r.done)
 	s.mu.Lock()
 	s.stats.Accepted++
 	c.id = s.stats.Accepted
 	r.conns[c] = struct{}{}
-	stopped := r.stopped
-	s.notify()
 	s.mu.Unlock()
-	if stopped {
+	s.changed.Notify()
+	if isClosed(r.done) {
 		_ = c.Close()
 	}
 	return c
@@ -137,36 +123,38 @@ func (r *run) removeConn(c *conn) {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
 	delete(r.conns, c)
-	if c.admitted {
-		c.admitted = false
-		r.admitted--
-	}
-	r.srv.notify()
+	r.srv.changed.Notify()
 }
 
 // admit reports whether there is room for one more IPC connection (rule R80).
 func (r *run) admit(c *conn) bool {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
-	if _, open := r.conns[c]; !open {
-		return true
-	}
-	if r.admitted == maxIPC && r.srv.opts.Profile.isDesktop() {
+	if r.srv.opts.Profile.isDesktop() && r.admitted() >= maxIPC {
 		return false
 	}
 	c.admitted = true
-	r.admitted++
 	return true
 }
 
-// A listener hands the connections of a run to net/http, but for those that
-// are never to be answered.
-type listener struct {
+// admitted counts the open IPC connections that were admitted. srv.mu is held.
+func (r *run) admitted() (n int) {
+	for c := range r.conns {
+		if c.admitted {
+			n++
+		}
+	}
+	return n
+}
+
+// An httpListener hands connections to net/http, except those that must never be
+// answered.
+type httpListener struct {
 	net.Listener
 	run *run
 }
 
-func (l listener) Accept() (net.Conn, error) {
+func (l httpListener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
 		if err != nil {

@@ -8,7 +8,10 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"sidetone/fakeserver/internal/broadcast"
 )
 
 // ErrClosed is returned by calls on a server that was closed.
@@ -21,31 +24,30 @@ type Server struct {
 	log     *slog.Logger
 	started time.Time
 
-	lifecycle sync.Mutex // one change between running, refusing and stopped at a time
+	lifecycle sync.Mutex // held while the server starts, stops, or opens and closes its listeners
 	run       *run       // nil when stopped; written under lifecycle and mu
 
 	limiter *limiter
-	gate    gate
+	frozen  atomic.Pointer[chan struct{}] // closed by thaw; nil when not frozen
+	changed broadcast.Broadcast
 
 	order sync.Mutex // one payload is judged, recorded and reported at a time
 
 	mu         sync.Mutex
 	port       int
-	ipcPath    string // of the socket or pipe; "" when there is none
+	ipcPath    string // of the socket or pipe; "" if there is none
 	closed     bool
-	fault      Fault
-	timesLeft  int // times the fault still applies, when it is limited
-	sinceClose int // payloads since FaultCloseAfter last closed a connection
-	rng        rng // of [Flaky]
+	fault      Fault // with Times counted down
+	sinceClose int   // payloads since FaultCloseAfter last closed a connection
+	rng        rng   // for [Flaky]
 	record     record
 	store      store
 	known      registry
 	cached     map[string]bool // applications that were looked up in this run
-	stats      Stats           // Connections, Ready and Payloads are counted when asked for
-	listening  chan struct{}   // closed at the next change; nil when nobody waits
+	stats      Stats           // Connections, Ready, Payloads and the limiter's counts are filled in by Stats
 }
 
-// Stats are the counts of a server, from its start over all restarts.
+// Stats are the counters of a server since Start; restarts do not reset them.
 type Stats struct {
 	Connections int // open now, of any transport
 	Ready       int // WebSockets and IPC connections open now to which READY was sent
@@ -55,23 +57,23 @@ type Stats struct {
 	Payloads    int // payloads ever received
 	Rejected    int // payloads that were not taken
 	Faults      int // times a fault was applied
-	Queued      int // requests and connects that wait in line for a token now
+	Queued      int // requests and connects that now wait for a token
 	Waited      int // requests and connects that ever had to wait
 	Spent       int // tokens ever spent
 }
 
-// Start opens a port and an IPC socket, as the options say, and serves on
-// them. The error says which option makes no sense, what could not be opened or
-// which state file cannot be used.
+// Start opens a port and an IPC socket, as the options say, and serves on them.
+// The error says which option is invalid, what could not be opened or which
+// state file cannot be used.
 func Start(opts Options) (*Server, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("fake server: %w", err)
 	}
-	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault, timesLeft: opts.Fault.Times}
+	s := &Server{opts: opts, log: opts.Logger, started: time.Now(), fault: opts.Fault}
 	s.record.limit = opts.KeepPayloads
 	s.rng = newRNG(opts.Seed)
-	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.wake)
+	s.limiter = newLimiter(opts.Bucket, opts.Refill, s.changed.Notify)
 	if opts.StateFile != "" {
 		if s.store, err = loadState(opts.StateFile); err != nil {
 			return nil, fmt.Errorf("fake server: %w", err)
@@ -81,7 +83,7 @@ func Start(opts Options) (*Server, error) {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	if err := s.begin(opts.Ports); err != nil {
-		return nil, fmt.Errorf("fake server: %w", err)
+		return nil, err
 	}
 	return s, nil
 }
@@ -89,54 +91,41 @@ func Start(opts Options) (*Server, error) {
 // begin starts a run on the first free port. lifecycle is held.
 func (s *Server) begin(ports []int) error {
 	r := newRun(s)
-	d, err := s.open(ports)
+	listeners, port, path, err := s.open(ports)
 	if err != nil {
-		return err
+		return fmt.Errorf("fake server: %w", err)
 	}
 	s.mu.Lock()
-	s.run, s.port, s.ipcPath = r, d.port, d.path
-	s.notify()
+	s.run, s.port, s.ipcPath, s.cached = r, port, path, map[string]bool{}
 	fault := s.fault
 	s.mu.Unlock()
-	switch {
-	case d.tcp == nil:
-	case fault.refuses(HTTP):
-		_ = d.tcp.Close()
-	default:
-		r.listenTCP(d.tcp)
+	s.changed.Notify()
+	for t, ln := range listeners {
+		if fault.refuses(t) {
+			_ = ln.Close()
+		} else {
+			r.listen(t, ln)
+		}
 	}
-	switch {
-	case d.ipc == nil:
-	case fault.refuses(IPC):
-		_ = d.ipc.Close()
-	default:
-		r.listenIPC(d.ipc)
-	}
-	s.log.Debug("listening", "port", d.port, "ipc", d.path)
+	s.log.Debug("listening", "port", port, "ipc", path)
 	return nil
 }
 
-// open opens what the options say: an IPC socket, a port, or both. The real client opens its
-// socket first, too.
-func (s *Server) open(ports []int) (d listeners, err error) {
+// open opens an IPC socket, a port, or both, as the options say. The real client
+// opens its socket first, too.
+func (s *Server) open(ports []int) (listeners map[Transport]net.Listener, port int, path string, err error) {
+	listeners = map[Transport]net.Listener{}
 	if s.opts.IPCDir != "" {
-		if d.ipc, d.path, err = s.opts.Network.ListenIPC(s.opts.IPCDir); err != nil {
-			return d, err
+		if listeners[IPC], path, err = s.opts.Network.ListenIPC(s.opts.IPCDir); err != nil {
+			return nil, 0, "", err
 		}
 	}
 	if !s.opts.NoTCP {
-		if d.tcp, d.port, err = s.opts.Network.ListenPort(ports); err != nil && d.ipc != nil {
-			_ = d.ipc.Close()
+		if listeners[HTTP], port, err = s.opts.Network.ListenPort(ports); err != nil && path != "" {
+			_ = listeners[IPC].Close()
 		}
 	}
-	return d, err
-}
-
-// listeners are those of a server; nil for one there is not.
-type listeners struct {
-	tcp, ipc net.Listener
-	port     int
-	path     string
+	return listeners, port, path, err
 }
 
 // end ends the run, if there is one. lifecycle is held.
@@ -150,39 +139,37 @@ func (s *Server) end() {
 	s.thaw()
 	s.mu.Lock()
 	s.run = nil
-	s.cached = nil
-	s.notify()
 	s.mu.Unlock()
+	s.changed.Notify()
 	s.log.Debug("stopped")
 }
 
-// Name is the label of the server, as in [Options].
+// Name is the name from [Options].
 func (s *Server) Name() string { return s.opts.Name }
 
-// Profile is the program the server plays.
+// Profile is the program that the server stands in for.
 func (s *Server) Profile() Profile { return s.opts.Profile }
 
-// IPCPath is the path of the unix socket or named pipe; of a stopped server,
-// the one it had. It is empty when there is none.
+// IPCPath is the path of the unix socket or named pipe, even after it was
+// stopped; empty if there is none.
 func (s *Server) IPCPath() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ipcPath
 }
 
-// Port is the TCP port on 127.0.0.1; of a stopped server, the one it had. It
-// is 0 when there is none.
+// Port is the TCP port on 127.0.0.1, even after the server was stopped; 0 if
+// there is none.
 func (s *Server) Port() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.port
 }
 
-// URL is the address of the server without a path: http://127.0.0.1:PORT. It
-// is of no use when there is no port.
+// URL is http://127.0.0.1:PORT. It is of no use without a port.
 func (s *Server) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.Port()) }
 
-// Address is where the server listens, for people: host and port, the IPC socket, or both.
+// Address says where the server listens: host and port, the IPC socket, or both.
 func (s *Server) Address() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,23 +183,23 @@ func (s *Server) Address() string {
 	}
 }
 
-// Close closes the port, the IPC socket and all connections and waits until every goroutine of
-// the server has ended. Everything recorded can still be read. It always
-// returns nil and may be called twice.
+// Close closes the port, the IPC socket and all connections and waits until
+// every goroutine of the server has ended. What was recorded can still be read.
+// It always returns nil and may be called twice.
 func (s *Server) Close() error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	s.mu.Lock()
 	s.closed = true
-	s.notify()
 	s.mu.Unlock()
+	s.changed.Notify()
 	s.end()
 	return nil
 }
 
-// Stop is the client going away: the port, the IPC socket and all connections
-// are closed and every goroutine has ended when it returns. What was recorded and the device
-// lists stay.
+// Stop is the client going away: it closes the port, the IPC socket and all
+// connections, and waits until every goroutine has ended. The recorded payloads
+// and the device lists stay.
 func (s *Server) Stop() {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
@@ -222,55 +209,41 @@ func (s *Server) Stop() {
 // Resume is the client coming back after [Server.Stop], on the same port or on
 // the first free one of those given (0: any), and on the first free IPC socket.
 // As at each start of the client, hardware_mute is false in all stored lists and
-// all buckets are full. It does nothing to a server that
-// runs, and fails when the port was taken meanwhile.
-func (s *Server) Resume(port ...int) error {
-	if err := checkPorts(port); err != nil {
-		return fmt.Errorf("fake server: %w", err)
-	}
-	s.lifecycle.Lock()
-	defer s.lifecycle.Unlock()
-	return s.resume(port)
-}
+// all buckets are full. It does nothing if the server is running, and fails if
+// the port was taken meanwhile.
+func (s *Server) Resume(port ...int) error { return s.resume(port, false) }
 
 // Restart is [Server.Stop] followed by [Server.Resume].
-func (s *Server) Restart(port ...int) error {
-	if err := checkPorts(port); err != nil {
+func (s *Server) Restart(port ...int) error { return s.resume(port, true) }
+
+func (s *Server) resume(ports []int, stop bool) error {
+	if err := checkPorts(ports); err != nil {
 		return fmt.Errorf("fake server: %w", err)
 	}
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
-	s.end()
-	return s.resume(port)
-}
-
-// resume begins a run, if there is none. lifecycle is held.
-func (s *Server) resume(ports []int) error {
+	if stop {
+		s.end()
+	}
+	switch {
+	case s.isClosed():
+		return ErrClosed
+	case s.Running():
+		return nil
+	}
 	if len(ports) == 0 {
 		ports = []int{s.Port()}
 	}
 	s.mu.Lock()
-	closed, running := s.closed, s.run != nil
-	if !closed && !running {
-		s.store.restarted()
-		s.known = s.store.registry()
-		s.save(s.store)
-		s.notify()
-	}
+	s.store.restarted()
+	s.known = s.store.registry()
+	s.save(s.store)
 	s.mu.Unlock()
-	if closed {
-		return ErrClosed
-	}
-	if running {
-		return nil
-	}
-	if err := s.begin(ports); err != nil {
-		return fmt.Errorf("fake server: %w", err)
-	}
-	return nil
+	s.changed.Notify()
+	return s.begin(ports)
 }
 
-// DropConnections closes all connections without a word, as a network error
+// DropConnections closes all connections without notice, as a network error
 // would; the port and the IPC socket stay open.
 func (s *Server) DropConnections() {
 	s.mu.Lock()
@@ -281,22 +254,25 @@ func (s *Server) DropConnections() {
 	}
 }
 
-// Payloads returns all payloads that are kept, the oldest first.
+// Payloads returns all recorded payloads, the oldest first; see [Options.KeepPayloads].
 func (s *Server) Payloads() []Payload {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.record.list)
 }
 
-// Devices is the accepted list of the client id that was the last to report
-// one; nil before the first.
+// Devices is the accepted list of the client id that reported last; nil before
+// the first report.
 func (s *Server) Devices() []Device {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.store.last())
+	if len(s.store) == 0 {
+		return nil
+	}
+	return slices.Clone(s.store[len(s.store)-1].Devices)
 }
 
-// DevicesOf is the accepted list of a client id; nil when it has none, and empty
+// DevicesOf is the accepted list of a client id; nil if it has none, and empty
 // after an empty one. [Server.Lookup] says what the client makes of it.
 func (s *Server) DevicesOf(clientID string) []Device {
 	s.mu.Lock()
@@ -304,44 +280,34 @@ func (s *Server) DevicesOf(clientID string) []Device {
 	return slices.Clone(s.store.of(clientID))
 }
 
-// Lookup finds what the client knows of a device id. Ids share one flat map
-// over all types, vendors and client ids, and the last entry wins. A new list of a
-// client id takes out all ids of its old one, also those that another client id
-// has reported since. [Desktop] and [Flaky] do not know related ids that are not
-// in the list, nor the flags of devices other than audioinput.
+// Lookup returns what the client knows of a device id. All types, vendors and
+// client ids share one flat map of ids, and the last entry wins. A new list of a
+// client id removes all ids of its old one, even those that another client id
+// has reported since. [Desktop] and [Flaky] ignore related ids that are not in
+// the list, and the flags of devices other than audioinput.
 func (s *Server) Lookup(id string) (Device, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.known[id]
-	return s.asSeenByClient(r), ok
+	return r.seenBy(s.opts.Profile), ok
 }
 
-// Known is all that [Server.Lookup] would find, in order of the ids.
+// Known returns all devices that [Server.Lookup] would find, sorted by id.
 func (s *Server) Known() []Device {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Device
 	for _, id := range slices.Sorted(maps.Keys(s.known)) {
-		list = append(list, s.asSeenByClient(s.known[id]))
+		list = append(list, s.known[id].seenBy(s.opts.Profile))
 	}
 	return list
 }
 
-func (s *Server) asSeenByClient(r registered) Device {
-	if s.opts.Profile.isDesktop() {
-		return r.device.asSeenByClient(r.list)
-	}
-	return r.device
-}
-
-// lookedUp notes that the client knows an application, as it asks its own servers
-// about each one once (rule R81).
+// lookedUp notes that the client knows an application: it asks its own servers
+// about each one only once (rule R81).
 func (s *Server) lookedUp(clientID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cached == nil {
-		s.cached = map[string]bool{}
-	}
 	if len(s.cached) < maxClients {
 		s.cached[clientID] = true
 	}
@@ -353,7 +319,7 @@ func (s *Server) hasLookedUp(clientID string) bool {
 	return s.cached[clientID]
 }
 
-// Stats returns the counts of this moment.
+// Stats returns the current counts.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -366,7 +332,7 @@ func (s *Server) Stats() Stats {
 	}
 	st.Connections = len(s.run.conns)
 	for c := range s.run.conns {
-		if c.ready {
+		if c.ready.Load() {
 			st.Ready++
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sidetone/fakeserver/internal/ipcframe"
 	"sidetone/internal/testlab/ipctest"
 
 	"github.com/stretchr/testify/assert"
@@ -244,9 +245,9 @@ func TestListsOfSeveralClients(t *testing.T) {
 	s.put("b", []Device{named(VideoInput, "y", "fourth")})
 	require.Equal(t, "fourth", s.registry()["y"].device.Model.Name)
 	require.Len(t, s.of("a"), 3)
-	require.Equal(t, []string{"y"}, ids(s.last()))
+	require.Equal(t, []string{"y"}, ids(s[len(s)-1].Devices))
 	s.put("a", nil)
-	require.Empty(t, s.last())
+	require.Empty(t, s[len(s)-1].Devices)
 	require.NotContains(t, s.registry(), "x")
 	for n := range 2 * maxClients {
 		s.put(fmt.Sprint(n), nil)
@@ -298,9 +299,9 @@ func turmoil(t *testing.T, profile Profile) {
 					continue
 				case 1:
 					if c, err := ipctest.Dial(deadline(t), srv.IPCPath()); err == nil {
-						_, _ = c.Write(frame(opHandshake, []byte(handshake(1, clientID))))
-						_, _ = c.Write(frame(opFrame, []byte(msg("n", mic))))
-						_, _ = io.CopyN(io.Discard, c, frameHeaderSize)
+						_, _ = c.Write(ipcframe.Encode(ipcframe.Handshake, []byte(handshake(1, clientID))))
+						_, _ = c.Write(ipcframe.Encode(ipcframe.Frame, []byte(msg("n", mic))))
+						_, _ = io.CopyN(io.Discard, c, ipcframe.HeaderSize)
 						_ = c.Close()
 					}
 					continue

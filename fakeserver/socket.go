@@ -10,42 +10,37 @@ import (
 
 const (
 	closeTimeout = 2 * time.Second // for the peer's half of a closing handshake
-	queued       = 256             // answers of one socket that may wait to be sent
+	queued       = 256             // how many answers of one socket may wait to be sent
 )
 
 // A socket is one WebSocket or IPC connection. One goroutine reads, another
-// writes, so that a late answer does not keep the next payload waiting.
+// writes, so that a late answer does not delay the next payload.
 type socket struct {
 	srv                *Server
 	conn               *conn
 	wire               wire
 	transport          Transport
-	hello              []byte // READY
+	readyMessage       string
 	clientID           string
 	out                chan outgoing
 	tasks              sync.WaitGroup
-	ready              atomic.Bool   // READY was sent
-	packetsBeforeReady atomic.Int64  // packets that had come by then
-	writesNoMore       atomic.Bool   // half a message was sent, or the peer hears no more: not a word more
-	ended              chan struct{} // closed with over
-	readyWaitOver      chan struct{} // closed when READY was sent, or a fault keeps it back
-	once               sync.Once
+	packetsBeforeReady atomic.Int64  // packets that had come before READY was sent
+	writesNoMore       atomic.Bool   // half a message was sent, or the peer no longer reads: nothing may follow
+	ended              chan struct{} // closed under mu when the server closes the connection
+	readyWaitOver      chan struct{} // closed by endReadyWait
+	endReadyWait       func()        // called when READY was sent, or a fault holds it back
 
-	mu   sync.Mutex
-	over bool // the server closes the connection; guarded by mu
+	mu sync.Mutex
 }
 
-func newSocket(s *Server, c *conn, t Transport, hello string) socket {
-	return socket{
-		srv: s, conn: c, transport: t, hello: []byte(hello), out: make(chan outgoing, queued),
-		ended: make(chan struct{}), readyWaitOver: make(chan struct{}),
+func newSocket(s *Server, c *conn, t Transport, readyMessage string) *socket {
+	over := make(chan struct{})
+	return &socket{
+		srv: s, conn: c, transport: t, readyMessage: readyMessage, out: make(chan outgoing, queued),
+		ended: make(chan struct{}), readyWaitOver: over, endReadyWait: sync.OnceFunc(func() { close(over) }),
 	}
 }
 
-// endReadyWait ends the wait for READY.
-func (k *socket) endReadyWait() { k.once.Do(func() { close(k.readyWaitOver) }) }
-
-// A wire puts messages on the connection of a socket.
 type wire interface {
 	writeMessage(text []byte) error           // a whole message
 	writeHalf(text []byte) error              // the beginning of a message
@@ -57,11 +52,11 @@ type outgoing struct {
 	due   time.Time
 	data  []byte
 	ready bool // it is READY
-	half  bool // it breaks off
+	half  bool // only half of it is sent
 }
 
-// admit lets the socket in when its turn comes, or turns it away. Some
-// refusals are known at once, others when its turn has come.
+// admit sends READY when the socket's turn comes, or refuses the socket. Some
+// refusals are known at once, others only when its turn has come.
 func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejection) {
 	if f, ok := k.srv.meetFault(k.transport, injected, FaultCloseCode, FaultLogin); ok {
 		code := f.Code
@@ -71,53 +66,48 @@ func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejecti
 		refusal = reject(code, "fault %s", f.Kind)
 	}
 	if refusal != nil {
-		k.turnAway(refusal)
+		k.refuse(refusal)
 		return
 	}
 	turn := k.srv.limiter.join(k.clientID)
 	select {
 	case <-turn.granted:
-		k.greet(injected, later())
+		k.sendReady(injected, later())
 	default:
 		k.tasks.Go(func() {
 			if turn.wait(k.conn.closed, k.ended) {
-				k.greet(injected, later())
+				k.sendReady(injected, later())
 			}
 		})
 	}
 }
 
-func (k *socket) greet(injected Fault, refusal *Rejection) {
-	if !k.cached() || injected.Kind == FaultOffline {
+func (k *socket) sendReady(injected Fault, refusal *Rejection) {
+	cached := k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID) // rule R81
+	if !cached || injected.Kind == FaultOffline {
 		if _, ok := k.srv.meetFault(k.transport, injected, FaultOffline); ok {
 			refusal = reject(codeClientID, offlineMessage)
 		}
 	}
 	if refusal != nil {
-		k.turnAway(refusal)
+		k.refuse(refusal)
 		return
 	}
 	k.srv.lookedUp(k.clientID)
-	hello := outgoing{data: k.hello, ready: true}
+	m := outgoing{data: []byte(k.readyMessage), ready: true}
 	if f, ok := k.srv.meetFault(k.transport, injected, FaultReadyLate, FaultReadyNever); ok {
 		k.endReadyWait()
 		if f.Kind == FaultReadyNever {
 			return
 		}
-		hello.due = time.Now().Add(f.Delay)
+		m.due = time.Now().Add(f.Delay)
 	}
-	k.send(hello)
+	k.send(m)
 }
 
-// cached reports whether the client lets the peer in without looking its
-// application up (rule R81).
-func (k *socket) cached() bool {
-	return k.transport == IPC && k.srv.opts.Profile.isDesktop() && k.srv.hasLookedUp(k.clientID)
-}
-
-func (k *socket) turnAway(r *Rejection) {
+func (k *socket) refuse(r *Rejection) {
 	k.srv.log.Info(string(k.transport)+" refused", "conn", k.conn.id, "code", r.Code, "reason", r.Error())
-	k.shut(r.Code, r.Error())
+	k.close(r.Code, r.Error())
 }
 
 func (k *socket) send(m outgoing) {
@@ -127,7 +117,6 @@ func (k *socket) send(m outgoing) {
 	}
 }
 
-// write sends what is due until the connection ends.
 func (k *socket) write() {
 	for {
 		select {
@@ -135,12 +124,12 @@ func (k *socket) write() {
 			if !k.conn.sleep(m.due, nil) {
 				return
 			}
-			if err := k.put(m); err != nil && !k.ending() {
-				if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+			if err := k.put(m); err != nil && !k.isClosing() {
+				if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 					_ = k.conn.Close()
 					return
 				}
-				k.writesNoMore.Store(true) // the peer has gone; what it said before still counts (rule R89)
+				k.writesNoMore.Store(true) // the peer has gone; what it sent before still counts (rule R89)
 			}
 		case <-k.conn.closed:
 			return
@@ -150,7 +139,7 @@ func (k *socket) write() {
 
 func (k *socket) put(m outgoing) error {
 	switch {
-	case k.writesNoMore.Load() || k.ending():
+	case k.writesNoMore.Load() || k.isClosing():
 		return nil
 	case m.half:
 		k.writesNoMore.Store(true)
@@ -163,21 +152,19 @@ func (k *socket) put(m outgoing) error {
 
 func (k *socket) markReady() {
 	k.packetsBeforeReady.Store(k.conn.count.Load())
-	k.ready.Store(true)
+	k.conn.ready.Store(true)
 	k.endReadyWait()
-	k.srv.mu.Lock()
-	defer k.srv.mu.Unlock()
-	k.conn.ready = true
-	k.srv.notify()
+	k.srv.changed.Notify()
 }
 
-// take judges a payload and does what is to be done about it. It reports
-// whether the connection goes on.
-func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
+// handle judges a payload and answers it. It reports whether the connection goes
+// on.
+func (k *socket) handle(p Payload, injected Fault, refusal *Rejection) bool {
 	if refusal == nil && k.tooEarly() {
 		refusal = reject(0, "message: sent before READY, lost")
 	}
-	v := k.srv.receive(delivery{Payload: p, refusal: refusal, injected: injected, noScope: k.noScope()})
+	noScope := k.transport == WebSocket && k.srv.opts.Profile.isDesktop() // rule R20
+	v := k.srv.receive(delivery{Payload: p, refusal: refusal, injected: injected, noScope: noScope})
 	switch {
 	case v.do == ignore:
 		return true
@@ -187,7 +174,7 @@ func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
 		k.conn.run.closeConns()
 		return false
 	case v.close != 0:
-		k.shut(v.close, v.reason)
+		k.close(v.close, v.reason)
 		return true // until the peer has closed its side
 	}
 	due := p.Time.Add(v.delay)
@@ -198,24 +185,18 @@ func (k *socket) take(p Payload, injected Fault, refusal *Rejection) bool {
 	return true
 }
 
-// tooEarly reports whether what was just read had come before READY was sent (rule R16).
+// tooEarly reports whether what was just read had arrived before READY was sent (rule R16).
 func (k *socket) tooEarly() bool {
-	return !k.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
+	return !k.conn.ready.Load() || k.conn.packet.Load() <= k.packetsBeforeReady.Load()
 }
 
-// noScope reports whether the command needs an authorization that the
-// connection cannot have (rule R20).
-func (k *socket) noScope() bool {
-	return k.transport == WebSocket && k.srv.opts.Profile.isDesktop()
-}
-
-// limit sets how long the peer may take for what it has begun to say; 0: for
-// ever. It changes nothing on a connection that is being closed.
-func (k *socket) limit(d time.Duration) {
+// limitRead sets how long the peer may take to finish its message; 0: forever. It
+// changes nothing on a connection that is being closed.
+func (k *socket) limitRead(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.over:
+	case k.isClosing():
 	case d == 0:
 		_ = k.conn.SetReadDeadline(time.Time{})
 	default:
@@ -223,16 +204,15 @@ func (k *socket) limit(d time.Duration) {
 	}
 }
 
-// shut does the server's half of the closing handshake. What the peer still
-// sends has to be read and dropped, since closing on unread data would reset the
-// connection and could cost the peer the code.
-func (k *socket) shut(code int, reason string) {
+// close does the server's half of the closing handshake. What the peer still sends
+// has to be read and dropped: closing on unread data would reset the connection,
+// and the peer might not see the code.
+func (k *socket) close(code int, reason string) {
 	k.mu.Lock()
-	if k.over {
+	if k.isClosing() {
 		k.mu.Unlock()
 		return
 	}
-	k.over = true
 	close(k.ended)
 	_ = k.conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	k.mu.Unlock()
@@ -241,10 +221,6 @@ func (k *socket) shut(code int, reason string) {
 	}
 }
 
-// ending reports whether the server closes the connection, so that nothing the
-// peer says counts any more.
-func (k *socket) ending() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.over
-}
+// isClosing reports whether the server is closing the connection: it then ignores
+// what the peer sends.
+func (k *socket) isClosing() bool { return isClosed(k.ended) }

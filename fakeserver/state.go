@@ -11,17 +11,16 @@ import (
 	"sidetone/fakeserver/internal/regular"
 )
 
-// maxState is the largest state file that is read, in bytes: more than the
-// largest lists of all client ids over IPC.
+// maxState is the largest state file that is read, in bytes: more than the largest
+// lists of all client ids need.
 const maxState = 256 << 20
 
-// A stateFile is what a state file holds.
 type stateFile struct {
 	Lists store `json:"lists"`
 }
 
-// loadState reads the stored lists as a start of the client does (rules R50,
-// R51), and writes them back, so that a file that cannot be written is seen at once.
+// loadState reads the stored lists as a start of the client does (rules R50, R51).
+// It writes them back, so that a file that cannot be written is noticed at once.
 func loadState(path string) (store, error) {
 	data, err := regular.ReadFile(path, maxState)
 	var state stateFile
@@ -42,30 +41,22 @@ func loadState(path string) (store, error) {
 	return lists, saveState(path, lists)
 }
 
-// saveState writes the file anew and puts it in place of the old one in one step.
+// saveState replaces the file in one step.
 func saveState(path string, lists store) error {
-	if err := replaceFile(path, mustJSON(stateFile{lists})); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err == nil {
+		defer os.Remove(f.Name()) // unless it was renamed
+		_, err = f.Write(mustJSON(stateFile{lists}))
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write the state file %s: %w", path, err)
 	}
 	return nil
 }
 
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-// save writes the lists to the state file, if there is to be one.
 func (s *Server) save(lists store) {
 	if s.opts.StateFile == "" {
 		return

@@ -11,37 +11,33 @@ import (
 )
 
 // readAhead is how much of a body the client reads while the request waits in
-// line, in bytes. Of a longer one it notices no more that the sender went away.
+// line, in bytes. If the body is longer, it does not notice that the sender left.
 const readAhead = 60 << 10
 
-// What ends a request before its turn: its sender goes away, or the server closes the connection.
+// Why a request ended before its turn.
 var (
 	errAbandoned = errors.New("the sender of the request went away")
 	errDropped   = errors.New("the server closed the connection of the request")
 )
 
-// An upload is the body of a request on its way in.
 type upload struct {
 	req          *http.Request
 	deadline     *http.ResponseController
 	body         io.Reader
-	turn         *turn // nil: it need not wait
+	turn         *turn // nil: it does not wait
 	text         bytes.Buffer
-	packetStarts []int // where in text a packet begins, but for the first
-	packet       int64
-	whole        bool
+	packetStarts []int // offsets in text of the packets, except the first
+	packet       int64 // number of the packet that was read last
+	whole        bool  // all of it was read
 }
 
-func (s *Server) upload(w http.ResponseWriter, req *http.Request, t *turn) *upload {
-	return &upload{
+// readBody reads the body of a request and fills in when its last byte came. It
+// returns when the request is let through (rules R87, R88).
+func (s *Server) readBody(w http.ResponseWriter, req *http.Request, t *turn, d *delivery) error {
+	u := &upload{
 		req: req, deadline: http.NewResponseController(w), turn: t,
-		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.maxBody()),
+		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody),
 	}
-}
-
-// readAll fills in what the body says and when its last byte came, as soon as
-// the request is let through (rules R87, R88).
-func (u *upload) readAll(d *delivery) error {
 	c := connOf(u.req)
 	err := u.read(readAhead)
 	d.Time = c.readAt()
@@ -56,16 +52,20 @@ func (u *upload) readAll(d *delivery) error {
 		return err
 	}
 	d.Raw, d.packetStarts = u.text.Bytes(), u.packetStarts
-	_ = u.deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait for ever
+	_ = u.deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait forever
 	return nil
 }
 
-// wait returns when the turn of the request has come. Who goes away keeps the place. A connection
-// that the server closes looks to net/http like one whose peer has left, so that is asked first.
+// wait waits for the turn of the request, which keeps its place, and costs a token, even if the sender leaves (rule R88).
+// To net/http a connection that the server closes looks like one whose peer has left, so that is checked first.
 func (u *upload) wait(c *conn) error {
 	_ = u.deadline.SetReadDeadline(time.Time{})
 	gone := u.req.Context().Done()
-	u.turn.waitInPlace(c.closed, gone)
+	select {
+	case <-u.turn.granted:
+	case <-c.closed:
+	case <-gone:
+	}
 	switch {
 	case isClosed(c.closed):
 		return errDropped
@@ -85,15 +85,19 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// read reads up to a number of bytes, or all if that is negative.
+// read reads up to most bytes, or all if most is negative.
 func (u *upload) read(most int) error {
 	_ = u.deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
 	packet := packets.Get().(*[]byte)
 	defer packets.Put(packet)
 	for most < 0 || u.text.Len() < most {
 		n, err := u.body.Read(*packet)
-		if n > 0 {
-			u.add((*packet)[:n], connOf(u.req).packet.Load())
+		if number := connOf(u.req).packet.Load(); n > 0 {
+			if u.packet != number && u.text.Len() > 0 {
+				u.packetStarts = append(u.packetStarts, u.text.Len())
+			}
+			u.packet = number
+			u.text.Write((*packet)[:n])
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -106,16 +110,8 @@ func (u *upload) read(most int) error {
 	return nil
 }
 
-func (u *upload) add(piece []byte, packet int64) {
-	if u.packet != packet && u.text.Len() > 0 {
-		u.packetStarts = append(u.packetStarts, u.text.Len())
-	}
-	u.packet = packet
-	u.text.Write(piece)
-}
-
-// decoded is the text that the client makes of bytes which came in packets: it
-// decodes each for itself, and what is not UTF-8 in it becomes U+FFFD (rule R86).
+// decoded is the text that the client decodes from bytes that came in packets. It
+// decodes each by itself, and what is not UTF-8 becomes U+FFFD (rule R86).
 func decoded(raw []byte, packetStarts []int) []byte {
 	if whole(raw, packetStarts) {
 		return raw
@@ -144,7 +140,7 @@ func whole(raw []byte, packetStarts []int) bool {
 
 func decodePacket(b *strings.Builder, packet []byte) {
 	for len(packet) > 0 {
-		if !utf8.FullRune(packet) { // the beginning of a character, which counts as one
+		if !utf8.FullRune(packet) { // the beginning of a character counts as one character
 			b.WriteRune(utf8.RuneError)
 			return
 		}

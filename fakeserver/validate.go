@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxReasons bounds what is said about one payload.
+// maxReasons bounds how many reasons and warnings one payload has.
 const maxReasons = 20
 
-// A Rejection says why a payload was not taken.
+// A Rejection says why a payload was not accepted.
 type Rejection struct {
-	// Code is the RPC error code of the answer, 0 when there is no answer.
+	// Code is the RPC error code of the answer, 0 if there is no answer.
 	Code int
-	// Reasons each name the JSON path at fault, or the part of the request,
-	// and what is wrong with it: "devices[1].vendor.url: empty string".
+	// Reasons name the invalid JSON path or part of the request, and what is
+	// wrong with it: "devices[1].vendor.url: empty string".
 	Reasons []string
 }
 
@@ -33,14 +33,14 @@ func reject(code int, format string, args ...any) *Rejection {
 
 // A message is what could be read of one command message.
 type message struct {
-	cmd      *string // nil when missing or not a string
-	nonce    any     // as the answer repeats it; nil when there is none
+	cmd      *string // nil if missing or not a string
+	nonce    any     // as the answer repeats it; nil if there is none
 	devices  []Device
 	warnings []string
-	err      *Rejection // nil when the client would take it
+	err      *Rejection // nil if the client would accept it
 }
 
-// parse reads and judges one command message; desktop: as the client that users run.
+// parse reads and checks one command message, as [Desktop] or as documented.
 func parse(raw []byte, desktop bool) message {
 	fields, err := decode(raw)
 	if err != nil {
@@ -48,9 +48,14 @@ func parse(raw []byte, desktop bool) message {
 	}
 	var c checker
 	m := message{}
-	c.nonASCII(raw)
+	if i := bytes.IndexFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
+	}
 	c.unknownKeys("message", fields, "nonce", "cmd", "args")
-	m.nonce, m.cmd = fields["nonce"], stringOf(fields["cmd"])
+	m.nonce = fields["nonce"]
+	if cmd, isText := fields["cmd"].(string); isText {
+		m.cmd = &cmd
+	}
 	if _, isText := m.nonce.(string); !isText && !desktop {
 		m.nonce = nil
 	}
@@ -61,21 +66,13 @@ func parse(raw []byte, desktop bool) message {
 	return m
 }
 
-// denyScope is the answer to a command without the authorization it needs,
-// before its arguments are looked at (rule R20).
-func (m *message) denyScope() {
-	if m.cmd != nil && *m.cmd == command && m.nonce != nil && m.nonce != "" {
-		m.err = reject(codeScope, scopeMessage)
-	}
-}
-
-// decode parses a JSON object. Numbers stay text, as the client has no limit
-// for them, and a key that appears twice has its last value.
+// decode parses a JSON object. Numbers stay text, since the client does not limit
+// them, and a duplicate key has its last value.
 func decode(raw []byte) (map[string]any, *Rejection) {
 	if !utf8.Valid(raw) {
 		return nil, reject(codeBadJSON, "message: not JSON: not UTF-8")
 	}
-	raw = bytes.TrimRight(raw, " \t\r\n") // which a decoder is slow to do
+	raw = bytes.TrimRight(raw, " \t\r\n") // a decoder is slow at it
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -92,7 +89,6 @@ func decode(raw []byte) (map[string]any, *Rejection) {
 	return fields, nil
 }
 
-// A checker collects what is wrong with one message.
 type checker struct {
 	invalid  []string // refused by the client's schema: code 4000 (rule R34)
 	crashes  []string // passes the schema, then the command fails: code 1000 (rule R32)
@@ -107,25 +103,23 @@ func (c *checker) warn(path, format string, args ...any) {
 	c.warnings = note(c.warnings, path, format, args...)
 }
 
-// note adds to what is said, up to maxReasons.
-func note(said []string, path, format string, args ...any) []string {
-	switch n := len(said); {
+func note(notes []string, path, format string, args ...any) []string {
+	switch n := len(notes); {
 	case n < maxReasons:
-		return append(said, path+": "+fmt.Sprintf(format, args...))
+		return append(notes, path+": "+fmt.Sprintf(format, args...))
 	case n == maxReasons:
-		return append(said, "and more")
+		return append(notes, "and more")
 	}
-	return said
+	return notes
 }
 
-// envelope judges nonce and cmd (rules R29, R40). The client looks at the nonce
-// first. The real one takes any but an empty text and null.
+// envelope checks nonce and cmd (rules R29, R40). The client checks the nonce
+// first. The real one accepts any nonce but "" and null.
 func (c *checker) envelope(fields map[string]any, desktop bool) *Rejection {
-	_, isText := fields["nonce"].(string)
-	switch nonce, present := fields["nonce"]; {
-	case desktop && present && nonce != nil && !isText:
+	nonce := fields["nonce"]
+	if _, isText := nonce.(string); desktop && nonce != nil && !isText {
 		c.warn("nonce", "%s, not a string", kindOf(nonce))
-	default:
+	} else {
 		c.text("nonce", fields, "nonce", true)
 	}
 	if len(c.invalid) > 0 {
@@ -179,7 +173,7 @@ func (c *checker) device(path string, value any) (d Device) {
 		return d
 	}
 	c.unknownKeys(path, fields, deviceKeys...)
-	if d.Type, ok = c.text(path+".type", fields, "type", true); ok && !knownType(d.Type) {
+	if d.Type, ok = c.text(path+".type", fields, "type", true); ok && !slices.Contains(deviceTypes, d.Type) {
 		c.reject(path+".type", "%s is none of audioinput, audiooutput, videoinput", show(d.Type))
 	}
 	d.ID, _ = c.text(path+".id", fields, "id", true)
@@ -197,10 +191,8 @@ var deviceKeys = []string{
 	"echo_cancellation", "noise_suppression", "automatic_gain_control", "hardware_mute",
 }
 
-func knownType(s string) bool { return s == AudioInput || s == AudioOutput || s == VideoInput }
-
 // member reads a member of an object. It reports whether there is one of the type, which want
-// names; an absent one is an error only when required.
+// names; a missing one is an error only if required.
 func member[T any](c *checker, path string, fields map[string]any, key, want string, required bool) (v T, ok bool) {
 	value, present := fields[key]
 	v, ok = value.(T)
@@ -213,7 +205,7 @@ func member[T any](c *checker, path string, fields map[string]any, key, want str
 	return v, ok
 }
 
-// text reads a string that must not be empty.
+// text reads a non-empty string.
 func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
 	s, ok := member[string](c, path, fields, key, "a string", required)
 	if ok && s == "" {
@@ -223,7 +215,7 @@ func (c *checker) text(path string, fields map[string]any, key string, required 
 	return s, ok
 }
 
-// object reads a required object; nil when there is none.
+// object reads a required object; nil if there is none.
 func (c *checker) object(path string, fields map[string]any, key string) map[string]any {
 	object, _ := member[map[string]any](c, path, fields, key, "an object", true)
 	return object
@@ -274,7 +266,7 @@ func (c *checker) boolean(path string, fields map[string]any, key, deviceType st
 	return &b
 }
 
-// list warns of what can only be seen on the whole list (rules R33, R56).
+// list warns about what shows only in the whole list (rules R33, R56).
 func (c *checker) list(list []Device) {
 	last := make(map[string]int, len(list))
 	for i, d := range list {
@@ -292,24 +284,11 @@ func (c *checker) list(list []Device) {
 	}
 }
 
-func (c *checker) nonASCII(raw []byte) {
-	for i, b := range raw {
-		if b >= utf8.RuneSelf {
-			c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
-			return
-		}
-	}
-}
-
-// unknownKeys warns of the keys that nobody knows, and returns these members as
-// a JSON object; "" when there are none (rule R35).
+// unknownKeys warns about unknown keys and returns their members as a JSON object;
+// "" if there are none (rule R35).
 func (c *checker) unknownKeys(path string, fields map[string]any, known ...string) string {
-	extra := map[string]any{}
-	for key, value := range fields {
-		if !slices.Contains(known, key) {
-			extra[key] = value
-		}
-	}
+	extra := maps.Clone(fields)
+	maps.DeleteFunc(extra, func(key string, _ any) bool { return slices.Contains(known, key) })
 	if len(extra) == 0 {
 		return ""
 	}
@@ -323,14 +302,6 @@ func (c *checker) unknownKeys(path string, fields map[string]any, known ...strin
 
 func devicePath(i int) string { return fmt.Sprintf("devices[%d]", i) }
 
-func stringOf(v any) *string {
-	if s, ok := v.(string); ok {
-		return &s
-	}
-	return nil
-}
-
-// kindOf names the JSON type of a decoded value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case map[string]any:
@@ -347,8 +318,8 @@ func kindOf(v any) string {
 	return "null"
 }
 
-// show renders a value of the payload in at most some 64 bytes, with nothing
-// in it that could act on a terminal.
+// show formats a value of the payload in about 64 bytes at most, safe to print to a
+// terminal.
 func show(v any) string {
 	s, ok := v.(string)
 	if !ok {

@@ -10,26 +10,25 @@ type action int
 
 const (
 	reply  action = iota // send the body
-	ignore               // say nothing, keep the connection
-	hangUp               // close the connection, say nothing
-	crash                // close all connections, say nothing
+	ignore               // send nothing, keep the connection
+	hangUp               // send nothing, close the connection
+	crash                // send nothing, close all connections
 )
 
-// A verdict is what is done about one payload.
 type verdict struct {
 	do     action
 	status int    // of the HTTP answer
 	body   []byte // of the answer
-	again  []byte // WebSocket and IPC: a second message; nil: none
-	half   bool   // the answer breaks off
+	again  []byte // WebSocket and IPC: a second answer; nil: none
+	half   bool   // only half of the answer is sent
 	close  int    // WebSocket and IPC: close with this code instead of an answer; 0: answer
 	reason string // for the code
 	delay  time.Duration
-	lost   bool // ignored for what the request is, not by a fault
+	lost   bool // ignored because of the request itself, not a fault
 }
 
-// judge says what the client does about a message (rules R41, R42, R44).
-// refusal is set when the request that carried it is refused, whatever it says.
+// judge says what the client does about a message (rules R41, R42, R44). refusal
+// says why the client refuses the request that carried it; nil if it does not.
 func judge(m message, refusal *Rejection) verdict {
 	if refusal != nil {
 		return refuse(refusal)
@@ -45,8 +44,8 @@ func judge(m message, refusal *Rejection) verdict {
 	return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, m.err.Code, m.err.Error())}
 }
 
-// refuse is the client's way to refuse a request as a whole: HTTP 400, or a
-// close code, or silence.
+// refuse is how the client refuses a whole request: HTTP 400, a close code, or
+// silence.
 func refuse(r *Rejection) verdict {
 	if r.Code == 0 {
 		return verdict{do: ignore, lost: true}
@@ -58,7 +57,7 @@ func refuse(r *Rejection) verdict {
 	return v
 }
 
-// apply is what becomes of a verdict under the fault.
+// apply changes a verdict as the fault demands.
 func (f Fault) apply(v verdict, m message) verdict {
 	answer := verdict{status: http.StatusOK}
 	switch f.Kind {
@@ -98,7 +97,7 @@ func (f Fault) apply(v verdict, m message) verdict {
 	return answer
 }
 
-// takes reports whether the client still takes the device list under the fault.
-func (f Fault) takes() bool {
-	return slices.Contains(takenFaults, f.Kind)
+// acceptsList reports whether the client still accepts the device list.
+func (f Fault) acceptsList() bool {
+	return slices.Contains(acceptingFaults, f.Kind)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// queryValue is a part of a query as the client sees it: one that is not there is null.
+// queryValue is a query parameter as the client sees it: a missing one is null.
 func queryValue(query url.Values, key string) any {
 	if !query.Has(key) {
 		return nil
@@ -16,15 +16,15 @@ func queryValue(query url.Values, key string) any {
 	return query.Get(key)
 }
 
-// goodVersion reports whether the client takes a version: it turns the value into
-// a number as JavaScript does, and refuses what is above or below 1. What is
-// no number is neither (rules R26, R78, R79).
+// goodVersion reports whether the client accepts a version. The client converts
+// the value to a number as JavaScript does, and refuses what is above or below 1.
+// NaN is neither (rules R26, R78, R79).
 func goodVersion(v any) bool {
 	n := number(v)
 	return math.IsNaN(n) || n == 1
 }
 
-// number is the value as JavaScript's Number makes it.
+// number converts a value as JavaScript's Number does.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -39,13 +39,11 @@ func number(v any) float64 {
 	case string:
 		return numberOf(v)
 	case []any: // by way of its text
-		switch {
-		case len(v) == 0:
+		if len(v) == 0 {
 			return 0
-		case len(v) == 1:
-			if _, isBool := v[0].(bool); !isBool {
-				return number(v[0])
-			}
+		}
+		if _, isBool := v[0].(bool); len(v) == 1 && !isBool {
+			return number(v[0])
 		}
 	}
 	return math.NaN()
@@ -60,10 +58,7 @@ func numberOf(text string) float64 {
 		return math.NaN()
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil && math.IsInf(n, 0) {
-		return n // out of range, which is a number
-	}
-	if err != nil {
+	if err != nil && !math.IsInf(n, 0) { // infinity: out of range, which is still a number
 		return math.NaN()
 	}
 	return n

@@ -3,39 +3,24 @@ package fakeserver
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
-// notify wakes all who wait for a change. mu is held.
-func (s *Server) notify() {
-	if s.listening != nil {
-		close(s.listening)
-		s.listening = nil
-	}
-}
-
-// wake is notify for who does not hold mu.
-func (s *Server) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notify()
-}
-
-// count adds one to a count of stats.
 func (s *Server) count(n *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*n++
-	s.notify()
+	s.changed.Notify()
 }
 
-// wait returns when the condition holds, which is looked at after each change.
+// wait returns when the condition holds; it is checked after each change.
 func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {
 		changed, closed := s.Changed(), s.isClosed()
-		if holds() {
+		switch {
+		case holds():
 			return nil
-		}
-		if closed {
+		case closed:
 			return ErrClosed
 		}
 		select {
@@ -52,9 +37,9 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// Wait returns when the list in force (see [Server.Devices]) is as wanted. A
-// list that is replaced at once may go unseen; to see each, use
-// [Server.WaitPayload]. The error says what was received until the context ended.
+// Wait returns when the current list (see [Server.Devices]) is as wanted. It may
+// miss a list that is replaced at once; to see each, use [Server.WaitPayload].
+// The error says what was received until the context ended.
 func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
 	if err := s.wait(ctx, func() bool { return wanted(s.Devices()) }); err != nil {
 		return fmt.Errorf("the device list is not as wanted (%s): %w", s.summary(), err)
@@ -62,20 +47,30 @@ func (s *Server) Wait(ctx context.Context, wanted func([]Device) bool) error {
 	return nil
 }
 
-// WaitPayload returns the first payload, taken or not, with a number (Seq)
-// above after, as soon as it has been received.
+// WaitPayload returns the first payload, accepted or not, whose Seq is above
+// after, as soon as it has been received.
 func (s *Server) WaitPayload(ctx context.Context, after int) (Payload, error) {
 	var p Payload
 	err := s.wait(ctx, func() (ok bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p, ok = s.record.after(after)
+		p, ok = s.NextPayload(after)
 		return ok
 	})
 	if err != nil {
 		return p, fmt.Errorf("no payload after number %d (%s): %w", after, s.summary(), err)
 	}
 	return p, nil
+}
+
+// NextPayload returns the oldest recorded payload whose Seq is above after. It does
+// not wait.
+func (s *Server) NextPayload(after int) (p Payload, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(s.record.list, after+1, func(p Payload, seq int) int { return p.Seq - seq })
+	if i == len(s.record.list) {
+		return Payload{}, false
+	}
+	return s.record.list[i], true
 }
 
 // WaitStats returns when the counts are as wanted.
@@ -86,20 +81,17 @@ func (s *Server) WaitStats(ctx context.Context, wanted func(Stats) bool) error {
 	return nil
 }
 
-// summary is the state in one line, for the error of a wait.
 func (s *Server) summary() string {
 	text := fmt.Sprintf("%+v, %d devices in force", s.Stats(), len(s.Devices()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.record.list); n > 0 {
-		text += fmt.Sprintf(", last payload: %v", summaryOf(s.record.list[n-1]))
+	n := len(s.record.list)
+	if n == 0 {
+		return text
 	}
-	return text
-}
-
-func summaryOf(p Payload) string {
-	if p.Err != nil {
-		return "rejected, " + p.Err.Error()
+	last := s.record.list[n-1]
+	if last.Err != nil {
+		return text + ", last payload: rejected, " + last.Err.Error()
 	}
-	return fmt.Sprintf("taken, %d devices", len(p.Devices))
+	return text + fmt.Sprintf(", last payload: accepted, %d devices", len(last.Devices))
 }

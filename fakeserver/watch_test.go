@@ -35,22 +35,22 @@ func TestChangedTellsOfEachChange(t *testing.T) {
 func TestLinksAndRunning(t *testing.T) {
 	srv := launch(t, Options{})
 	require.True(t, srv.Running())
-	require.Empty(t, srv.Links())
+	require.Empty(t, srv.ConnectionsByTransport())
 	connect(t, srv)
 	require.NoError(t, srv.WaitStats(deadline(t), func(s Stats) bool { return s.Ready == 1 }))
-	require.Equal(t, map[Transport]int{WebSocket: 1}, srv.Links())
+	require.Equal(t, map[Transport]int{WebSocket: 1}, srv.ConnectionsByTransport())
 	srv.Stop()
 	require.False(t, srv.Running())
-	require.Empty(t, srv.Links())
+	require.Empty(t, srv.ConnectionsByTransport())
 }
 
 func TestAppsAreThoseWithAList(t *testing.T) {
 	srv := launch(t, Options{})
-	require.Empty(t, srv.Apps())
+	require.Empty(t, srv.ClientIDs())
 	const other = "876543210987654321"
 	for _, id := range []string{clientID, other, clientID} {
 		_, err := do(t, newRequest(t, http.MethodPost, fmt.Sprintf("%s/rpc?v=1&client_id=%s", srv.URL(), id), msg("n", mic)))
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{other, clientID}, srv.Apps())
+	require.Equal(t, []string{other, clientID}, srv.ClientIDs())
 }

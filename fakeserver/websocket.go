@@ -24,14 +24,11 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	}
 	c := connOf(req)
 	defer c.Close()
-	hello := readyMessage
+	ready := readyMessage
 	if s.opts.Profile == ArRPC {
-		hello = readyUserMessage
+		ready = readyUserMessage
 	}
-	k := &webSocket{
-		socket: newSocket(s, c, WebSocket, hello),
-		ws:     ws,
-	}
+	k := &webSocket{newSocket(s, c, WebSocket, ready), ws}
 	k.wire, k.clientID = webWire{ws}, req.URL.Query().Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
@@ -41,29 +38,28 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	k.tasks.Wait()
 }
 
-// badQuery says why the client would close a new WebSocket before it looks at
-// who it is; nil when it would not (rules R15, R21).
+// badQuery says why the client would close a new WebSocket before it looks at the
+// peer; nil if it would not (rules R15, R21).
 func (s *Server) badQuery(req *http.Request) *Rejection {
 	query := req.URL.Query()
+	v, encoding := query.Get("v"), query.Get("encoding")
+	goodV, goodEncoding := v == "1", encoding == "json"
+	if s.opts.Profile.isDesktop() {
+		goodV, goodEncoding = goodVersion(queryValue(query, "v")), goodEncoding || !query.Has("encoding")
+	}
 	switch {
 	case s.opts.Profile == ArRPC:
 		return badArRPCQuery(req)
-	case s.opts.Profile.isDesktop() && !goodVersion(queryValue(query, "v")):
-		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
-	case s.opts.Profile.isDesktop() && (!query.Has("encoding") || query.Get("encoding") == "json"):
-		return nil
-	case s.opts.Profile.isDesktop():
-		return reject(codeEncoding, "encoding is %s, not json", show(query.Get("encoding")))
-	case query.Get("v") != "1":
-		return reject(codeVersion, "v is %s, not 1", show(query.Get("v")))
-	case query.Get("encoding") != "json":
-		return reject(codeEncoding, "encoding is %s, not json", show(query.Get("encoding")))
+	case !goodV:
+		return reject(codeVersion, "v is %s, not 1", show(v))
+	case !goodEncoding:
+		return reject(codeEncoding, "encoding is %s, not json", show(encoding))
 	}
 	return nil
 }
 
-// refusePeer says why the client would close a WebSocket for who it is; nil when
-// it would not (rules R19, R21).
+// refusePeer says why the client would close a WebSocket because of its peer; nil
+// if it would not (rules R19, R21).
 func (s *Server) refusePeer(req *http.Request) *Rejection {
 	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
 	switch {
@@ -77,20 +73,18 @@ func (s *Server) refusePeer(req *http.Request) *Rejection {
 	return nil
 }
 
-// A webSocket is one WebSocket that was upgraded.
 type webSocket struct {
-	socket
+	*socket
 	ws *websocket.Conn
 }
 
-// read serves the socket until it ends.
 func (k *webSocket) read() {
 	for {
 		kind, body, err := k.ws.NextReader()
 		if err != nil {
 			return
 		}
-		if k.ending() {
+		if k.isClosing() {
 			continue
 		}
 		injected := k.srv.draw(WebSocket, payloadEvent)
@@ -99,22 +93,25 @@ func (k *webSocket) read() {
 			k.conn.reset()
 			return
 		}
-		k.limit(bodyTimeout)
+		k.limitRead(bodyTimeout)
 		raw, err := io.ReadAll(io.LimitReader(body, maxMessage+1))
 		arrived := k.conn.readAt()
 		if err != nil {
 			return
 		}
-		k.limit(0)
+		k.limitRead(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if !k.take(p.withoutOversized(), injected, k.badMessage(len(raw), kind)) {
+		if len(raw) > maxMessage {
+			p.Raw = nil
+		}
+		if !k.handle(p, injected, k.badMessage(len(raw), kind)) {
 			return
 		}
 	}
 }
 
-// badMessage says why a message is refused for what it is, not for what it
-// says (rules R18, R47).
+// badMessage says why a message is refused because of its form, not its content
+// (rules R18, R47).
 func (k *webSocket) badMessage(size, kind int) *Rejection {
 	switch {
 	case size > maxMessage:
@@ -132,7 +129,6 @@ func (k *webSocket) pong(data string) error {
 	return nil
 }
 
-// A webWire speaks WebSocket.
 type webWire struct{ ws *websocket.Conn }
 
 func (w webWire) writeMessage(text []byte) error {
@@ -140,7 +136,7 @@ func (w webWire) writeMessage(text []byte) error {
 	return w.ws.WriteMessage(websocket.TextMessage, text)
 }
 
-// writeHalf writes a frame of its own making, as the library writes whole ones only.
+// writeHalf builds its own frame, since the library only writes whole ones.
 func (w webWire) writeHalf(text []byte) error {
 	const finalText, length16, length64 = 0x81, 126, 127
 	head := []byte{finalText, byte(len(text))}
@@ -156,7 +152,7 @@ func (w webWire) writeHalf(text []byte) error {
 }
 
 func (w webWire) writeClose(code int, reason string) error {
-	const room = 123 // bytes, in a control frame beside the code
+	const room = 123 // bytes of a control frame beside the code
 	if len(reason) > room {
 		reason = strings.ToValidUTF8(reason[:room], "")
 	}

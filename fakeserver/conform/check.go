@@ -27,53 +27,41 @@ const (
 	Inferred  Basis = "infer" // follows from what was read
 )
 
-// An expectation is what one of the two models says of a check. The zero
-// value says nothing.
-type expectation struct {
-	basis Basis
-	want  []string // one of these outcomes
-}
+func expects(basis Basis, want ...string) Column { return Column{Basis: basis, Expects: want} }
 
-func expects(basis Basis, want ...string) expectation { return expectation{basis, want} }
-
-func (e expectation) verdict(o outcome) Verdict {
+func (c Column) judge(o outcome) Verdict {
 	switch {
 	case o.got == "":
 		return NotTried
-	case len(e.want) == 0:
+	case len(c.Expects) == 0:
 		return NotSaid
-	case slices.Contains(e.want, o.got):
+	case slices.Contains(c.Expects, o.got):
 		return Same
 	}
 	return Differs
 }
 
-// A check is one question to the server.
 type check struct {
-	id            string
-	group         Group
-	sentence      string // at most 36 characters
-	spec          expectation
-	client        expectation
-	needs         string        // id of the check without whose answer this one means nothing
+	Check                       // without its result; a sentence has at most 36 characters
+	needs         string        // id of the check that must have an answer first
 	cost          int           // tokens of the server's rate limit
-	otherClientID bool          // they are those of another client id than the target's
-	takesCommands bool          // success shows that its transport takes commands
+	otherClientID bool          // the tokens are those of another client id than the target's
+	takesCommands bool          // success shows that its transport accepts commands
 	all           bool          // not part of a quick run
 	limit         bool          // it is about the server's rate limit
-	lasts         time.Duration // besides the wait for tokens, where that is long
+	lasts         time.Duration // apart from the wait for tokens, if that is long
 	probe         probe
 }
 
-// A probe asks the question. The error is a notTried, or ends the run.
+// A probe runs a check. The error is a notTried, or ends the run.
 type probe func(ctx context.Context, r *run) (outcome, error)
 
-// notTried is why a check was not tried.
+// notTried says why a check was not tried.
 type notTried string
 
 func (n notTried) Error() string { return string(n) }
 
-// transports are those of the groups, with the prefix of their ids and their basic check. A payload
+// transports are those of the groups, with the prefix of their ids and their basic check. Payloads
 // may go over any.
 var transports = map[Group]struct {
 	Transport
@@ -85,65 +73,58 @@ var transports = map[Group]struct {
 	InPayload:   {"", "payload-", ""},
 }
 
-func (c check) transport() Transport { return transports[c.group].Transport }
-
-// quickCheck is a check that is part of a quick run, and that costs nothing.
-func quickCheck(g Group, id, sentence string, client expectation, p probe) check {
-	return check{id: transports[g].prefix + id, group: g, sentence: sentence, client: client, probe: p}
+// quickCheck returns a check that is part of a quick run and costs nothing.
+func quickCheck(g Group, id, sentence string, client Column, p probe) check {
+	t := transports[g]
+	return check{Check: Check{ID: t.prefix + id, Group: g, Transport: t.Transport, Sentence: sentence, Client: client}, probe: p}
 }
 
-// fullCheck is a check that is not part of a quick run, that costs a token, and that
-// needs the basic check of its group.
-func fullCheck(g Group, id, sentence string, client expectation, p probe) check {
+// fullCheck returns a check that is not part of a quick run, costs a token, and needs
+// the basic check of its group.
+func fullCheck(g Group, id, sentence string, client Column, p probe) check {
 	c := quickCheck(g, id, sentence, client, p).costing(1).after(transports[g].basic)
 	c.all = true
 	return c
 }
 
-// specified is the check with what the specification says of it.
 func (c check) specified(want ...string) check {
-	c.spec = expects(Specified, want...)
+	c.Spec = expects(Specified, want...)
 	return c
 }
 
-// commanding is the check as one whose success shows that its transport takes commands.
+// commanding marks a check whose success shows that its transport accepts commands.
 func (c check) commanding() check {
 	c.takesCommands = true
 	return c
 }
 
-// costing is the check at another cost, in tokens.
 func (c check) costing(tokens int) check {
 	c.cost = tokens
 	return c
 }
 
-// lasting is the check with a time that it takes besides the wait for tokens.
 func (c check) lasting(d time.Duration) check {
 	c.lasts = d
 	return c
 }
 
-// after is the check with another one that it needs.
 func (c check) after(id string) check {
 	c.needs = id
 	return c
 }
 
-// asOther is the check at the cost of tokens of another client id, of which a quick run has enough.
+// asOther makes it cost tokens of another client id, of which a quick run has enough.
 func (c check) asOther() check {
 	c.all, c.otherClientID = false, true
 	return c
 }
 
 // hangs reports whether no reply is an expected outcome.
-func (c check) hangs() bool {
-	return slices.Contains(c.client.want, silence)
-}
+func (c check) hangs() bool { return slices.Contains(c.Client.Expects, silence) }
 
-// checks are all checks for the target, in the order in which they are run:
-// what is free, what tells whether there is a rate limit, the rest. What a
-// careless server may not survive comes last.
+// checks returns all checks for the target in the order in which they run: the free
+// ones, those that tell whether there is a rate limit, the rest. Those that a careless
+// server may not survive come last.
 func checks(t Target) []check {
 	all := slices.Concat(
 		freeChecks(), pipeChecks(), postChecks(), socketChecks(t),
@@ -153,6 +134,6 @@ func checks(t Target) []check {
 		invalidFrameChecks(), invalidMessageChecks(), ipcLimitChecks(),
 	)
 	return slices.DeleteFunc(all, func(c check) bool {
-		return t.URL == "" && (c.group == InHTTP || c.group == InWebSocket) || t.IPC == "" && c.group == InIPC
+		return t.URL == "" && (c.Group == InHTTP || c.Group == InWebSocket) || t.IPC == "" && c.Group == InIPC
 	})
 }

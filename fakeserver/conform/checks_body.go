@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// transit is the time within which what was sent is surely read, or within which
-// READY may have been on its way when a command was sent.
+// transit is how long data may be under way: what was sent is read within it, and a READY may
+// have been sent that long before.
 const transit = 100 * time.Millisecond
 
 const (
@@ -21,16 +21,16 @@ const (
 	largeBody = 4 << 20
 )
 
-// bodyChecks are about how requests follow each other, and how bodies come.
+// bodyChecks are about consecutive requests on one connection, and how bodies are sent.
 func bodyChecks() []check {
 	body := func(id, sentence, want string, p probe) check {
 		return fullCheck(InHTTP, id, sentence, expects(Ran, want), p)
 	}
 	large := func(text string) []string { return []string{text + strings.Repeat(" ", largeBody-len(text))} }
 	return []check{
-		body("pieces", "POST, body in three writes", httpSuccess, postIn(false, inThree)),
-		body("chunked", "POST, body in chunks", httpSuccess, postIn(true, inChunks)),
-		body("large", "POST, body of 4 MiB", httpSuccess, postIn(false, large)).lasting(largeTime),
+		body("pieces", "POST, body in three writes", httpSuccess, postAs(posting{split: inThree})),
+		body("chunked", "POST, body in chunks", httpSuccess, postAs(posting{split: inChunks, chunked: true})),
+		body("large", "POST, body of 4 MiB", httpSuccess, postAs(posting{split: large})).lasting(largeTime),
 		body("split-character", "POST, character split over packets", damaged, splitCharacter),
 		body("after-hang", "GET after a POST that hangs", bare, onConnection(0, afterHang)).costing(0),
 		body("idle", "connection that is not used", idle, onConnection(idleTime, unused)).after("http-root").costing(0).lasting(idleTime),
@@ -49,48 +49,14 @@ func inChunks(text string) (chunks []string) {
 	return append(chunks, "0\r\n\r\n")
 }
 
-// postIn sends an empty list whose body comes in several writes.
-func postIn(chunked bool, cut func(text string) []string) probe {
-	return func(ctx context.Context, r *run) (outcome, error) {
-		c := r.compose(payload{})
-		return r.postPieces(ctx, chunked, cut(c.text), c.cmd, c.nonce)
-	}
-}
-
-// postPieces sends a command in pieces, at the cost of a token.
-func (r *run) postPieces(ctx context.Context, chunked bool, pieces []string, cmd, nonce string) (outcome, error) {
-	p, err := r.admit(ctx, r.target.ClientID, HTTP)
-	if err != nil {
-		return outcome{}, err
-	}
-	if len(pieces[0]) >= largeBody {
-		p.wait += largeTime
-	}
-	t, err := r.rawHTTP(ctx, p.wait)
-	if err != nil {
-		return outcome{}, err
-	}
-	defer t.close()
-	q := r.goodPost(strings.Join(pieces, ""))
-	q.chunked, q.late = chunked, true
-	t.write(q.bytes(r.address))
-	for _, piece := range pieces {
-		if err := sleep(ctx, transit); err != nil {
-			return outcome{}, err
-		}
-		t.write([]byte(piece))
-	}
-	o := t.read(http.MethodPost).command(cmd, nonce)
-	p.answered(o)
-	r.settle(payload{}, o, r.mayHoldDevices)
-	return o, ctx.Err()
-}
-
-// splitCharacter cuts a body inside a character of its nonce, which the answer repeats (rule R86).
+// splitCharacter splits a body inside a character of its nonce, which the answer repeats (rule
+// R86).
 func splitCharacter(ctx context.Context, r *run) (outcome, error) {
-	c := r.compose(payload{nonce: "conform-\u20ac"})
-	at := strings.Index(c.text, "\u20ac") + 1
-	o, err := r.postPieces(ctx, false, []string{c.text[:at], c.text[at:]}, c.cmd, c.nonce)
+	inCharacter := func(text string) []string {
+		at := strings.Index(text, "\u20ac") + 1
+		return []string{text[:at], text[at:]}
+	}
+	o, err := r.post(ctx, posting{payload: payload{nonce: "conform-\u20ac"}, split: inCharacter})
 	switch o.got {
 	case httpSuccess:
 		o.got = undamaged
@@ -100,7 +66,8 @@ func splitCharacter(ctx context.Context, r *run) (outcome, error) {
 	return o, err
 }
 
-// afterHang sends a request that the client never answers, and a good one on the same connection (rule R82).
+// afterHang sends a request that the client never answers, then a good one on the same
+// connection (rule R82).
 func afterHang(r *run, t *rawHTTP) (outcome, error) {
 	hang := r.goodPost(r.compose(payload{}).text)
 	hang.path, hang.keep = rpcPath("2", r.target.ClientID), true
@@ -117,7 +84,7 @@ func afterHang(r *run, t *rawHTTP) (outcome, error) {
 	return o, nil
 }
 
-// unused leaves a connection alone after an answer (rule R84).
+// unused leaves a connection idle after an answer (rule R84).
 func unused(r *run, t *rawHTTP) (outcome, error) {
 	t.write(getRoot.bytes(r.address))
 	if p := t.read(http.MethodGet); p.got != "" {

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// otherOrigin is an origin that no application has registered.
+// otherOrigin is registered for no application.
 const otherOrigin = "https://conformance.invalid"
 
-// get is the probe that asks for a page.
 func get(path string) probe {
 	return pageOf(request{method: http.MethodGet, path: path}, func(_ reply, got string) string { return got })
 }
 
-// pageOf is the probe of a request without a command. name may know a better name for what came.
+// pageOf sends a request without a command. name may give the outcome a better name.
 func pageOf(q request, name func(p reply, got string) string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		p, err := r.do(ctx, q, r.opts.Patience)
+		p, err := r.do(ctx, q, nil, r.opts.Patience)
 		o := p.page()
 		o.got = name(p, o.got)
 		return o, err
@@ -38,7 +37,7 @@ func freeChecks() []check {
 		free("options", "OPTIONS /rpc", Ran, options, pageOf(request{method: http.MethodOptions, path: rpcPath("1", "")}, isOptions)),
 		free("cors", "GET / with an Origin", Ran, echoed,
 			pageOf(request{method: http.MethodGet, path: "/", header: []string{"Origin: " + otherOrigin}}, isEchoed)),
-		free("pipelined", "two GETs in one write", Ran, bothSaid, onConnection(0, getTwice)),
+		free("pipelined", "two GETs in one write", Ran, bothAnswered, onConnection(0, getTwice)),
 	}
 }
 
@@ -67,32 +66,33 @@ func getTwice(r *run, t *rawHTTP) (outcome, error) {
 	if second.got != "" {
 		second.got = "the first answered"
 	} else {
-		second.got = bothSaid
+		second.got = bothAnswered
 	}
 	return second.outcome, nil
 }
 
-// A posting is a POST of a command that differs in one thing from a good one.
+// A posting is a POST that differs in one thing from a good one.
 type posting struct {
 	payload  payload
 	v        string // "" means 1
 	noV      bool
 	clientID string   // "" means the target's. Each has a rate limit of its own
-	noClient bool     // clientID is only whose token it costs
+	noClient bool     // clientID is not sent, only charged
 	header   []string // nil means a good one
 	body     string   // "" means the payload
+	now      bool     // without waiting for a token
+
+	split   func(text string) []string // splits the body into several writes; nil: one write
+	chunked bool
 }
 
-// postAs is the probe that sends it.
 func postAs(p posting) probe {
-	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p, r.admit) }
+	return func(ctx context.Context, r *run) (outcome, error) { return r.post(ctx, p) }
 }
 
-// post sends a command over HTTP, at the cost of a token that admit grants.
-func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, error) {
-	if p.clientID == "" {
-		p.clientID = r.target.ClientID
-	}
+// post sends a command over HTTP, at the cost of a token.
+func (r *run) post(ctx context.Context, p posting) (outcome, error) {
+	p.clientID = cmp.Or(p.clientID, r.target.ClientID)
 	v, clientID := cmp.Or(p.v, "1"), p.clientID
 	if p.noV {
 		v = ""
@@ -104,23 +104,21 @@ func (r *run) post(ctx context.Context, p posting, admit admission) (outcome, er
 		p.header = []string{jsonType}
 	}
 	c := r.compose(p.payload)
-	if p.body == "" {
-		p.body = c.text
-	}
-	pass, err := admit(ctx, p.clientID, HTTP)
+	pass, err := r.admit(ctx, p.clientID, HTTP, p.now)
 	if err != nil {
 		return outcome{}, err
 	}
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.payload.sets()
-	answer, err := r.do(ctx, request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: p.body}, pass.wait)
+	q := request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
+	answer, err := r.do(ctx, q, p.split, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
 	pass.answered(o)
-	r.settle(p.payload, o, before)
+	r.noteDevices(p.payload, o, before)
 	return o, err
 }
 
-// postChecks tell whether commands are taken over HTTP, and how fast.
+// postChecks find out whether commands are accepted over HTTP, and how fast.
 func postChecks() []check {
 	return []check{
 		quickCheck(InHTTP, "empty-list", "POST /rpc, empty list", expects(Read, httpSuccess), postAs(posting{})).
@@ -129,9 +127,9 @@ func postChecks() []check {
 	}
 }
 
-// badPostChecks send what is wrong with a POST as such.
+// badPostChecks send POSTs that are themselves invalid.
 func badPostChecks() []check {
-	bad := func(id, sentence string, client expectation, p posting) check {
+	bad := func(id, sentence string, client Column, p posting) check {
 		c := fullCheck(InHTTP, id, sentence, client, postAs(p))
 		if p.clientID != "" {
 			return c.asOther()
@@ -166,8 +164,8 @@ func badPostChecks() []check {
 	}
 }
 
-// rate asks three times in a row. A client that has a bucket of two lets the
-// third one wait (rule R67).
+// rate sends three requests at once. A client with a bucket of two lets the third one wait
+// (rule R67).
 func rate(t Transport, ask probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()

@@ -6,30 +6,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
-// pipeChecks tell whether there is an IPC server and whether it takes commands.
+// pipeChecks find out whether there is an IPC server and whether it accepts commands.
 func pipeChecks() []check {
 	ipc := func(id, sentence, want string, p probe) check {
 		return quickCheck(InIPC, id, sentence, expects(Read, want), p)
 	}
 	askPipe := func(ctx context.Context, r *run) (outcome, error) { return r.ask(ctx, IPC, payload{}) }
 	return []check{
-		ipc("handshake", "handshake", readyUser, connect(IPC, "")).costing(1),
+		ipc("handshake", "handshake", readyUser, openLink(IPC, "")).costing(1),
 		ipc("ping", "PING", pongSame, ping).after("ipc-handshake"),
 		ipc("command", "empty list", success, afterReady(IPC, askPipe)).after("ipc-handshake").commanding(),
 		fullCheck(InIPC, "rate", "three handshakes at once", expects(Ran, queued), rate(IPC, takeOpening(IPC))).costing(capacity + 1),
 	}
 }
 
-// ping sends a PING; the answer bears the same data.
 func ping(ctx context.Context, r *run) (outcome, error) {
 	l := r.links[IPC]
 	if l == nil {
 		return outcome{}, notTried("no READY")
 	}
 	data := []byte(`{"conform":1}`)
-	l.send(opPing, data, r.opts.Patience)
+	l.send(ipcframe.Ping, data, r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
 		switch {
 		case e.kind != eventPong:
@@ -41,7 +42,7 @@ func ping(ctx context.Context, r *run) (outcome, error) {
 	})
 }
 
-// badPipeChecks are connections that a client closes or lets pass, and messages at its limits.
+// badPipeChecks are connections that a client closes or accepts, and messages at its limits.
 func badPipeChecks() []check {
 	version := func(id, sentence string, want string, v any) check {
 		return fullCheck(InIPC, id, sentence, expects(Ran, want), opened(IPC, func(o *opening) { o.v = v }))
@@ -60,11 +61,12 @@ func badPipeChecks() []check {
 			after("ipc-command").costing(0).lasting(largeTime),
 		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).
 			after("ipc-command").costing(0),
-		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, opClose, "{}")),
+		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, ipcframe.Close, "{}")),
 	}
 }
 
-// commandWithHandshake sends handshake and command at once, and another command after READY (rule R16).
+// commandWithHandshake sends handshake and command in one write, and another command after
+// READY (rule R16).
 func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) {
 	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
@@ -73,8 +75,9 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	defer l.close()
 	first := r.compose(payload{})
 	l.nonces[first.nonce] = true
-	l.sendBytes(append(frame(opHandshake, handshake(1, r.target.ClientID)), frame(opFrame, []byte(first.text))...), p.wait)
-	o, _, err := l.greeting(ctx, p.wait)
+	shake, ask := ipcframe.Encode(ipcframe.Handshake, handshake(1, r.target.ClientID)), ipcframe.Encode(ipcframe.Frame, []byte(first.text))
+	l.sendBytes(slices.Concat(shake, ask), p.wait)
+	o, _, err := l.awaitReady(ctx, p.wait)
 	p.answered(o)
 	if err != nil || o.got != ready {
 		return o, err
@@ -82,7 +85,7 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	return l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
 }
 
-// onLink is the probe that uses the open connection.
+// onLink uses the open connection.
 func onLink(use func(context.Context, *run, *link) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		l, err := r.link(ctx, IPC)
@@ -93,7 +96,7 @@ func onLink(use func(context.Context, *run, *link) (outcome, error)) probe {
 	}
 }
 
-// largest sends the largest message that a client takes (rule R47).
+// largest sends the largest message that a client accepts (rule R47).
 func largest(ctx context.Context, r *run, l *link) (outcome, error) {
 	c := r.compose(payload{})
 	c.text += strings.Repeat(" ", maxMessage-len(c.text))
@@ -108,7 +111,7 @@ func pipelined(ctx context.Context, r *run, l *link) (outcome, error) {
 	for n := range count {
 		c := r.compose(payload{})
 		l.nonces[c.nonce], order[n] = true, c.nonce
-		all = append(all, frame(opFrame, []byte(c.text))...)
+		all = append(all, ipcframe.Encode(ipcframe.Frame, []byte(c.text))...)
 	}
 	l.sendBytes(all, r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
@@ -117,14 +120,14 @@ func pipelined(ctx context.Context, r *run, l *link) (outcome, error) {
 		case e.kind != eventText || a.event() || !slices.Contains(order, nonce):
 			return outcome{}, false
 		case nonce != order[0]:
-			return outcome{got: disorder}, true
+			return outcome{got: outOfOrder}, true
 		}
 		order = order[1:]
 		return outcome{got: inOrder}, len(order) == 0
 	})
 }
 
-// invalidFrameChecks break the rules of the transport.
+// invalidFrameChecks violate the framing or the order of frames.
 func invalidFrameChecks() []check {
 	closes := expects(Ran, closeWith(1003))
 	invalid := func(id, sentence string, parts ...[]byte) check {
@@ -135,19 +138,19 @@ func invalidFrameChecks() []check {
 	}
 	return []check{
 		fullCheck(InIPC, "early-frame", "command before the handshake", expects(Ran, lost), beforeHandshake(commandWithoutHandshake)).costing(0),
-		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, opFrame, `{"nonce":`)),
+		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, ipcframe.Frame, `{"nonce":`)),
 		fullCheck(InIPC, "large", "message of more than 3 MiB", closes,
-			sendMessage(IPC, opFrame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
+			sendMessage(IPC, ipcframe.Frame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
 		fullCheck(InIPC, "second-handshake", "second handshake", closes, func(ctx context.Context, r *run) (outcome, error) {
-			return sendMessage(IPC, opHandshake, string(handshake(1, r.target.ClientID)))(ctx, r)
+			return sendMessage(IPC, ipcframe.Handshake, string(handshake(1, r.target.ClientID)))(ctx, r)
 		}),
-		invalid("opcode", "unknown opcode", frame(9, []byte("{}"))),
-		invalid("negative-size", "frame of negative length", frame(opFrame, nil)[:4], []byte{0xff, 0xff, 0xff, 0xff}),
-		invalid("empty-ping", "PING without a body", frame(opPing, nil)),
+		invalid("opcode", "unknown opcode", ipcframe.Encode(9, []byte("{}"))),
+		invalid("negative-size", "frame of negative length", ipcframe.Encode(ipcframe.Frame, nil)[:4], []byte{0xff, 0xff, 0xff, 0xff}),
+		invalid("empty-ping", "PING without a body", ipcframe.Encode(ipcframe.Ping, nil)),
 	}
 }
 
-// beforeHandshake is the probe that uses a connection without a handshake, which costs no token.
+// beforeHandshake uses a connection without a handshake, which costs no token.
 func beforeHandshake(use func(context.Context, *run, *link) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		l, err := r.dialPipe(ctx, r.opts.Patience)
@@ -159,10 +162,11 @@ func beforeHandshake(use func(context.Context, *run, *link) (outcome, error)) pr
 	}
 }
 
-// commandWithoutHandshake sends a command, and a ping that shows that the server has seen it.
+// commandWithoutHandshake sends a command, then a ping whose answer shows that the server has
+// read both.
 func commandWithoutHandshake(ctx context.Context, r *run, l *link) (outcome, error) {
 	l.sendCommand(r.compose(payload{}), r.opts.Patience)
-	l.send(opPing, []byte("{}"), r.opts.Patience)
+	l.send(ipcframe.Ping, []byte("{}"), r.opts.Patience)
 	return l.await(ctx, r.opts.Patience, func(e event) (outcome, bool) {
 		if e.kind == eventPong {
 			return outcome{got: lost}, true
@@ -178,7 +182,7 @@ const (
 	pingTime = 3 * time.Second
 )
 
-// ipcLimitChecks are about limits of the client as a whole.
+// ipcLimitChecks are about limits of the whole client.
 func ipcLimitChecks() []check {
 	turnedAway := expects(Ran, closeWith(1006))
 	return []check{
@@ -188,11 +192,11 @@ func ipcLimitChecks() []check {
 	}
 }
 
-// neverReady pings instead of shaking hands.
+// neverReady sends pings instead of a handshake.
 func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	began := time.Now()
 	for time.Since(began) < readyTime+pingTime {
-		l.send(opPing, []byte("{}"), pingTime)
+		l.send(ipcframe.Ping, []byte("{}"), pingTime)
 		o, err := l.await(ctx, pingTime, func(event) (outcome, bool) { return outcome{}, false })
 		if err != nil || l.dead {
 			o.waited = time.Since(began)
@@ -202,8 +206,8 @@ func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	return outcome{got: stillOpen, waited: time.Since(began)}, nil
 }
 
-// manyConnections opens more than a client takes, and looks at what becomes of them. It is the last that is turned away, unless a
-// connection of a check before ended only now.
+// manyConnections opens more connections than a client accepts. The last one should be refused,
+// unless a connection of an earlier check has only just ended.
 func manyConnections(ctx context.Context, r *run) (outcome, error) {
 	var all []*link
 	for range tooManyConnections {
@@ -219,7 +223,7 @@ func manyConnections(ctx context.Context, r *run) (outcome, error) {
 		if o, err := l.await(ctx, wait, reaction); err != nil || o.got != silence {
 			return o, err
 		}
-		wait = time.Millisecond // what came to the others is there by now
+		wait = time.Millisecond // by now the others have received what they will
 	}
 	return outcome{got: stillOpen, waited: wait}, nil
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// payloadChecks send one command each, over the transport on which that costs
-// least. An empty list comes last.
+// payloadChecks send one command each, over the cheapest transport. An empty list comes last.
 func payloadChecks() []check {
 	return slices.Concat(validPayloads(), invalidDevices(), invalidMessages(),
 		[]check{payloadCheck("empty-list", "empty list", Read, success, payload{}).specified(success)})
@@ -15,16 +14,22 @@ func payloadChecks() []check {
 
 func payloadCheck(id, sentence string, basis Basis, want string, p payload) check {
 	return quickCheck(InPayload, id, sentence, expects(basis, want), func(ctx context.Context, r *run) (outcome, error) {
-		return r.askAnywhere(ctx, p)
+		if why := r.whyNoPayloads(); why != "" {
+			return outcome{}, notTried(why)
+		}
+		t := r.commandTransport()
+		o, err := r.ask(ctx, t, p)
+		o.via = t
+		return o, err
 	})
 }
 
-// devicesCheck is the check of a list, which rests on the client's code.
+// devicesCheck is the check of a list, based on the client's code.
 func devicesCheck(id, sentence, want string, args fields) check {
 	return payloadCheck(id, sentence, Read, want, payload{args: args})
 }
 
-// microphone is the args of a list of one valid microphone, with changes.
+// microphone is a list of one valid microphone, with changes.
 func microphone(changes ...fields) fields { return list(device("audioinput", changes...)) }
 
 func validPayloads() []check {
@@ -94,18 +99,7 @@ func invalidMessages() []check {
 	}
 }
 
-// askAnywhere sends a command over a transport that takes commands.
-func (r *run) askAnywhere(ctx context.Context, p payload) (outcome, error) {
-	if why := r.whyNoPayloads(); why != "" {
-		return outcome{}, notTried(why)
-	}
-	t := r.commandTransport()
-	o, err := r.ask(ctx, t, p)
-	o.via = t
-	return o, err
-}
-
-// whyNoPayloads says why payloads are not tried; "" when they are.
+// whyNoPayloads says why payloads are not tried; "" if they are.
 func (r *run) whyNoPayloads() string {
 	switch t := r.commandTransport(); {
 	case t == "":
@@ -116,7 +110,7 @@ func (r *run) whyNoPayloads() string {
 	return ""
 }
 
-// commandTransport is the transport on which a command costs least of those that take commands; "" for none.
+// commandTransport is the cheapest transport that accepts commands; "" if none does.
 func (r *run) commandTransport() Transport {
 	switch {
 	case r.results["ipc-command"].got == success:
@@ -129,11 +123,11 @@ func (r *run) commandTransport() Transport {
 	return ""
 }
 
-// ask sends a command: over HTTP at the cost of a token, else on the open
-// connection, which is opened anew when the server has closed it.
+// ask sends a command: over HTTP at the cost of a token, else on the open connection, which it
+// reopens if the server has closed it.
 func (r *run) ask(ctx context.Context, t Transport, p payload) (outcome, error) {
 	if t == HTTP {
-		o, err := r.post(ctx, posting{payload: p}, r.admit)
+		o, err := r.post(ctx, posting{payload: p})
 		o.got = strings.TrimPrefix(o.got, "200 ")
 		return o, err
 	}
@@ -144,13 +138,12 @@ func (r *run) ask(ctx context.Context, t Transport, p payload) (outcome, error) 
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.sets()
 	o, err := l.ask(ctx, r.compose(p), r.opts.Patience)
-	r.settle(p, o, before)
+	r.noteDevices(p, o, before)
 	return o, err
 }
 
-// settle notes what the server may hold after an answer; before says whether
-// it may have held devices of a check already.
-func (r *run) settle(p payload, o outcome, before bool) {
+// noteDevices updates mayHoldDevices after an answer; before is what it was before the command.
+func (r *run) noteDevices(p payload, o outcome, before bool) {
 	switch {
 	case strings.Contains(o.got, "ERROR"), strings.HasPrefix(o.got, "400 code"):
 		r.mayHoldDevices = before

@@ -4,36 +4,38 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
-func takePost(ctx context.Context, r *run) (outcome, error) {
-	return r.post(ctx, posting{}, r.acquireNow)
-}
+var takePost = postAs(posting{now: true})
 
-// takeOpening is the probe that opens a connection at once, and so takes a token.
+// takeOpening takes a token by opening a connection.
 func takeOpening(t Transport) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		return r.tryOpening(ctx, r.opening(t), r.acquireNow)
+		o := r.opening(t)
+		o.now = true
+		return r.tryOpening(ctx, o)
 	}
 }
 
 const (
-	tokensToDrain = capacity + 1      // tokens, to know that none is left
+	tokensToDrain = capacity + 1      // to be sure that none is left
 	costOfTwo     = tokensToDrain + 2 // and for two more requests
 )
 
-// postTokenChecks tell what a POST does to the rate limit of a server that has one (rules R87, R88).
+// postTokenChecks find out what a POST does to the rate limit of a server that has one (rules
+// R87, R88).
 func postTokenChecks() []check {
 	return []check{
 		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, drained(takePost, halfClose)).costing(tokensToDrain + 1),
-		aboutLimit(InHTTP, "abandoned", "POST in line, given up", burnt, abandon(leavePost, takePost)),
+		aboutLimit(InHTTP, "abandoned", "POST in line, given up", tokenSpent, abandon(leavePost, takePost)),
 		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, drained(takePost, lateBody)),
 	}
 }
 
-// pipeTokenChecks do the same for an IPC connection.
 func pipeTokenChecks() []check {
-	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", kept, abandon(leavePipe, takeOpening(IPC)))}
+	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC)))}
 }
 
 func aboutLimit(g Group, id, sentence, want string, p probe) check {
@@ -42,8 +44,8 @@ func aboutLimit(g Group, id, sentence, want string, p probe) check {
 	return c
 }
 
-// drain takes tokens until it has to wait. Then none is left, and the next one comes
-// after a whole refill. The error says why that cannot be reached.
+// drain takes tokens until it has to wait. Then none is left, and the next one comes after a
+// whole refill. The error says why that is not possible.
 func (r *run) drain(ctx context.Context, take probe) error {
 	for range tokensToDrain {
 		o, err := take(ctx, r)
@@ -59,7 +61,7 @@ func (r *run) drain(ctx context.Context, take probe) error {
 	return notTried(noLimit)
 }
 
-// drained is a probe for when no token is left.
+// drained runs a probe when no token is left.
 func drained(take, p probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if err := r.drain(ctx, take); err != nil {
@@ -69,7 +71,7 @@ func drained(take, p probe) probe {
 	}
 }
 
-// abandon measures how long a request has to wait behind one that was given up.
+// abandon measures how long a request waits behind one that was abandoned.
 func abandon(leave func(context.Context, *run) error, take probe) probe {
 	return drained(take, func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()
@@ -77,12 +79,12 @@ func abandon(leave func(context.Context, *run) error, take probe) probe {
 			return outcome{}, err
 		}
 		o, err := take(ctx, r)
-		return r.waitedFor(o, began, burnt, kept), err
+		return r.waitedFor(o, began, tokenSpent, tokenKept), err
 	})
 }
 
-// waitedFor tells by the time since no token was left whether a request got the
-// second token that came, or the first.
+// waitedFor tells by the time since no token was left whether a request got the second token or
+// the first.
 func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcome {
 	o.waited = time.Since(began)
 	switch {
@@ -95,12 +97,12 @@ func (r *run) waitedFor(o outcome, began time.Time, second, first string) outcom
 	return o
 }
 
-// queueTime is how long a request stays in line before it is given up.
+// queueTime is how long a request waits in line before it is abandoned.
 func (r *run) queueTime() time.Duration { return min(transit, r.opts.Refill/10) }
 
-// queuePost sends a POST that has to wait for its turn. The caller closes the connection.
+// queuePost sends a POST that has to wait in line. The caller closes the connection.
 func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass, error) {
-	p, _ := r.acquireNow(ctx, r.target.ClientID, HTTP)
+	p := r.admitNow(r.target.ClientID, HTTP)
 	t, err := r.rawHTTP(ctx, p.wait)
 	if err != nil {
 		return nil, command{}, p, err
@@ -125,17 +127,17 @@ func leavePost(ctx context.Context, r *run) error {
 }
 
 func leavePipe(ctx context.Context, r *run) error {
-	p, _ := r.acquireNow(ctx, r.target.ClientID, IPC)
+	p := r.admitNow(r.target.ClientID, IPC)
 	l, err := r.dialPipe(ctx, p.wait)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	l.send(opHandshake, handshake(1, r.target.ClientID), p.wait)
+	l.send(ipcframe.Handshake, handshake(1, r.target.ClientID), p.wait)
 	return sleep(ctx, r.queueTime())
 }
 
-// halfClose closes the sending half of a connection whose POST is in line.
+// halfClose closes the sending half of a connection whose POST waits in line.
 func halfClose(ctx context.Context, r *run) (outcome, error) {
 	t, c, p, err := r.queuePost(ctx, false)
 	if err != nil {
@@ -146,13 +148,13 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 		return outcome{}, notTried("this network cannot do that")
 	}
 	o := t.read(http.MethodPost).command(c.cmd, c.nonce)
-	if o.got != hungUp { // what was hung up may still cost its token
+	if o.got != hungUp { // the closed request may still cost a token
 		p.answered(o)
 	}
 	return o, ctx.Err()
 }
 
-// lateBody holds back the body of a POST until another one was answered.
+// lateBody sends the body of a POST only after another one was answered.
 func lateBody(ctx context.Context, r *run) (outcome, error) {
 	began := time.Now()
 	t, c, _, err := r.queuePost(ctx, true)

@@ -7,20 +7,20 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// socketChecks tell whether there is a WebSocket and whether it takes
-// commands, with the target's origin and without.
+// socketChecks find out whether there is a WebSocket and whether it accepts commands, with the
+// target's origin and without.
 func socketChecks(t Target) []check {
 	ws := func(id, sentence, want string, p probe) check {
 		return quickCheck(InWebSocket, id, sentence, expects(Ran, want), p)
 	}
 	all := []check{
-		ws("no-origin", "connect without Origin", closeWith(4001), connect(WebSocket, "")).costing(1).specified(ready, openSilent),
+		ws("no-origin", "connect without Origin", closeWith(4001), openLink(WebSocket, "")).costing(1).specified(ready, openSilent),
 		ws("no-origin-command", "then an empty list", closeWith(4001), askSocket("ws-no-origin", "")).
 			after("ws-no-origin").specified(success).commanding(),
 	}
 	if t.Origin != "" {
 		all = append(all,
-			ws("origin", "connect with the --origin given", ready, connect(WebSocket, t.Origin)).costing(1).specified(ready, openSilent),
+			ws("origin", "connect with the --origin given", ready, openLink(WebSocket, t.Origin)).costing(1).specified(ready, openSilent),
 			ws("origin-command", "then an empty list", "ERROR 4006", askSocket("ws-origin", t.Origin)).
 				after("ws-origin").specified(success).commanding())
 	}
@@ -32,14 +32,14 @@ func socketChecks(t Target) []check {
 }
 
 func readyComplete(_ context.Context, r *run) (outcome, error) {
-	if hello := r.hello[WebSocket]; !complete(hello) {
-		return outcome{got: "incomplete", detail: compact(hello["data"])}, nil
+	if readyAnswer := r.readyAnswers[WebSocket]; !complete(readyAnswer) {
+		return outcome{got: "incomplete", detail: compact(readyAnswer["data"])}, nil
 	}
 	return outcome{got: "complete"}, nil
 }
 
-// askSocket sends an empty list on the WebSocket that connect has opened. What
-// came instead of a READY is also what became of the command.
+// askSocket sends an empty list on the WebSocket that connect has opened. Without READY, the
+// outcome of the connect is also that of the command.
 func askSocket(connected, origin string) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		if o := r.results[connected]; o.got != ready {
@@ -50,9 +50,10 @@ func askSocket(connected, origin string) probe {
 	}
 }
 
-// badSocketChecks are connections that a client closes or lets pass, and one command that it loses.
+// badSocketChecks are connections that a client closes or accepts, and one command that it
+// loses.
 func badSocketChecks(t Target) []check {
-	good := closeWith(4001) // what becomes of a connection that is good but for its origin
+	good := closeWith(4001) // the outcome of a connection that is good except for its origin
 	if t.Origin != "" {
 		good = ready
 	}
@@ -75,7 +76,7 @@ func badSocketChecks(t Target) []check {
 	}
 }
 
-// invalidMessageChecks break the rules of the transport.
+// invalidMessageChecks send frames that are not JSON text.
 func invalidMessageChecks() []check {
 	return []check{
 		fullCheck(InWebSocket, "binary", "binary frame", expects(Read, closeWith(1003)), sendMessage(WebSocket, websocket.BinaryMessage, "{}")),
@@ -84,8 +85,8 @@ func invalidMessageChecks() []check {
 	}
 }
 
-// commandBeforeReady sends a command as soon as the WebSocket is open. Where READY is there
-// at once nothing can be sent before it.
+// commandBeforeReady sends a command as soon as the WebSocket is open. If READY comes at once,
+// nothing can be sent before it.
 func commandBeforeReady(ctx context.Context, r *run, p pass) (outcome, error) {
 	deadline := time.Now().Add(p.wait)
 	l, o, err := r.dialSocket(ctx, r.opening(WebSocket), p.wait)
@@ -96,7 +97,7 @@ func commandBeforeReady(ctx context.Context, r *run, p pass) (outcome, error) {
 	defer l.close()
 	begin, first := time.Now(), r.compose(payload{})
 	l.sendCommand(first, time.Until(deadline))
-	o, _, err = l.greeting(ctx, time.Until(deadline))
+	o, _, err = l.awaitReady(ctx, time.Until(deadline))
 	p.answered(o)
 	if err != nil || o.got != ready {
 		return o, err

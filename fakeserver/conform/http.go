@@ -25,15 +25,15 @@ type request struct {
 	method, path string // path with its query
 	header       []string
 	body         string
-	keep         bool // the connection is for more than this request
-	chunked      bool // the body is, which follows by itself
-	late         bool // the body follows by itself
+	keep         bool // more requests follow on the connection
+	chunked      bool // the body is chunked, and sent separately
+	late         bool // the body is sent separately
 }
 
-// getRoot is the request that any server can answer.
+// getRoot is a request that any server can answer.
 var getRoot = request{method: http.MethodGet, path: "/", keep: true}
 
-// goodPost is a request with a command, as clients take it.
+// goodPost is a request with a command that clients accept.
 func (r *run) goodPost(body string) request {
 	return request{method: http.MethodPost, path: rpcPath("1", r.target.ClientID), header: []string{jsonType}, body: body}
 }
@@ -74,25 +74,39 @@ func (q request) bytes(host string) []byte {
 	return b.Bytes()
 }
 
-// A reply is the answer to a request. Its outcome is empty when there was a
-// whole one.
+// A reply is the answer to a request. Its outcome is empty if the answer is complete.
 type reply struct {
 	outcome
 	status int
 	kind   string // Content-Type
-	reader string // the origin whose pages may read it
+	reader string // Access-Control-Allow-Origin
 	body   []byte
 }
 
-// do sends a request on a connection of its own, in one write, and reads the answer.
-func (r *run) do(ctx context.Context, q request, wait time.Duration) (reply, error) {
+// do sends a request on its own connection, in one write unless the body is split,
+// and reads the answer.
+func (r *run) do(ctx context.Context, q request, split func(string) []string, wait time.Duration) (reply, error) {
 	began := time.Now()
+	var pieces []string
+	if split != nil {
+		pieces, q.late = split(q.body), true
+		q.body = strings.Join(pieces, "")
+		if len(q.body) >= largeBody {
+			wait += largeTime
+		}
+	}
 	t, err := r.rawHTTP(ctx, wait)
 	if err != nil {
 		return reply{}, err
 	}
 	defer t.close()
 	t.write(q.bytes(r.address))
+	for _, piece := range pieces {
+		if err := sleep(ctx, transit); err != nil {
+			return reply{}, err
+		}
+		t.write([]byte(piece))
+	}
 	answer := t.read(q.method)
 	answer.waited = time.Since(began)
 	return answer, ctx.Err()
@@ -114,7 +128,7 @@ func readReply(in *bufio.Reader, method string) (reply, error) {
 	}, nil
 }
 
-// page says what the answer to a request without a command is.
+// page is the outcome of a request without a command.
 func (p reply) page() outcome {
 	o := p.outcome
 	switch {
@@ -127,7 +141,7 @@ func (p reply) page() outcome {
 	return o
 }
 
-// command says what the answer to a command is (rules R41 to R43).
+// command is the outcome of a command (rules R41 to R43).
 func (p reply) command(cmd, nonce string) outcome {
 	o := p.outcome
 	if o.got != "" {
@@ -146,23 +160,13 @@ func (p reply) command(cmd, nonce string) outcome {
 	return o
 }
 
-func (p reply) describe() string {
-	parts := []string{}
-	if p.kind != "" {
-		parts = append(parts, sanitize(p.kind))
-	}
-	if len(p.body) > 0 {
-		parts = append(parts, compact(p.body))
-	}
-	return strings.Join(parts, ": ")
-}
+func (p reply) describe() string { return joinNonEmpty(": ", sanitize(p.kind), compact(p.body)) }
 
-// dialTCP connects to the server of the URL.
 func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
 	return r.dial(ctx, networkTCP, r.address, wait)
 }
 
-// dial tells the end of the server, an *UnreachableError, from the end of the context.
+// dial returns an *UnreachableError if there is no server, apart from the context's error.
 func (r *run) dial(ctx context.Context, network, address string, wait time.Duration) (net.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -2,72 +2,50 @@ package conform
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"time"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
-// Opcodes of IPC frames.
-const (
-	opHandshake = iota
-	opFrame
-	opClose
-	opPing
-	opPong
-)
-
-// A pipe is an open IPC connection: frames of an opcode and a length, each
-// int32 little endian, and a JSON text.
+// A pipe is an open IPC connection. A frame is an opcode and a length, both 32-bit
+// little-endian, and a JSON text.
 type pipe struct{ net.Conn }
 
-func (p pipe) send(op int, data []byte) error {
-	_, err := p.Write(frame(op, data))
+func (p pipe) send(op uint32, data []byte) error {
+	_, err := p.Write(ipcframe.Encode(op, data))
 	return err
 }
 
-func frame(op int, data []byte) []byte {
-	b := make([]byte, 8, 8+len(data))
-	binary.LittleEndian.PutUint32(b, uint32(op))
-	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
-	return append(b, data...)
-}
-
 func (p pipe) next() event {
-	op, data, err := p.receive()
+	h, err := ipcframe.ReadHeader(p)
+	var data []byte
+	if err == nil {
+		if data, err = ipcframe.ReadBody(p, h, maxFrame); err != nil && !errors.Is(err, ipcframe.ErrTooBig) {
+			err = io.ErrUnexpectedEOF
+		}
+	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return event{kind: eventClosed, end: outcome{got: unfinished, detail: "then the connection was closed"}}
+	case errors.Is(err, ipcframe.ErrTooBig):
+		return event{kind: eventClosed, end: outcome{got: tooLarge}}
 	case err != nil:
 		return event{kind: eventClosed, end: failure(err, false)}
-	case op == opFrame:
+	}
+	switch h.Op {
+	case ipcframe.Frame:
 		return event{kind: eventText, data: data}
-	case op == opPong:
+	case ipcframe.Pong:
 		return event{kind: eventPong, data: data}
-	case op == opClose:
+	case ipcframe.Close:
 		return event{kind: eventClosed, end: closeFrame(data)}
 	}
 	return event{kind: eventOther, data: data}
-}
-
-func (p pipe) receive() (op uint32, data []byte, err error) {
-	var head [8]byte
-	if _, err := io.ReadFull(p, head[:]); err != nil {
-		return 0, nil, err
-	}
-	op = binary.LittleEndian.Uint32(head[:])
-	size := binary.LittleEndian.Uint32(head[4:])
-	if size > maxFrame {
-		return op, nil, errTooLarge
-	}
-	data = make([]byte, size)
-	if _, err := io.ReadFull(p, data); err != nil {
-		return op, nil, io.ErrUnexpectedEOF
-	}
-	return op, data, nil
 }
 
 func closeFrame(data []byte) outcome {
@@ -91,7 +69,7 @@ func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, error) {
 	return newLink(IPC, c, p.next, p.send), nil
 }
 
-// handshake is the content of the first frame; a nil version is left out.
+// handshake is the body of the first frame; a nil version is left out.
 func handshake(v any, clientID string) []byte {
 	if v == nil {
 		return fmt.Appendf(nil, `{"client_id":%q}`, clientID)
@@ -103,12 +81,12 @@ func handshake(v any, clientID string) []byte {
 // readyTime is how long a client lets a connection wait for READY (rule R80).
 const readyTime = 10 * time.Second
 
-// retryPause keeps the ends of such waits from coming at the very moment of the next token.
+// retryPause keeps those waits from ending at the very moment when the next token comes.
 const retryPause = time.Second
 
-// shakeHands connects and does the handshake. A client that lets it wait in line for
-// too long closes it, which costs no token: then it is tried again.
-func (r *run) shakeHands(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+// openPipe connects and sends the handshake. A client closes a connection that waits in line
+// for too long, which costs no token: then it tries again.
+func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
 	for began := time.Now(); ; {
 		tried := time.Now()
 		left := wait - tried.Sub(began)
@@ -116,12 +94,12 @@ func (r *run) shakeHands(ctx context.Context, o opening, wait time.Duration) (*l
 		if err != nil {
 			return nil, outcome{}, nil, err
 		}
-		l.send(opHandshake, handshake(o.v, o.clientID), left)
-		got, hello, err := l.greeting(ctx, left)
+		l.send(ipcframe.Handshake, handshake(o.v, o.clientID), left)
+		got, readyAnswer, err := l.awaitReady(ctx, left)
 		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
 		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
 			got.waited = time.Since(began)
-			return l, got, hello, err
+			return l, got, readyAnswer, err
 		}
 		l.close()
 		if err := sleep(ctx, retryPause); err != nil {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
-// maxMessage is the largest message that a client takes, in bytes (rule R47).
+// maxMessage is the largest message that a client accepts, in bytes (rule R47).
 const maxMessage = 3 << 20
 
-// maxFrame is the largest message that is read, in bytes; the client's own
-// limit is 3 MiB (rule R47).
+// maxFrame is the largest message that is read, in bytes.
 const maxFrame = 4 << 20
 
 type eventKind int
@@ -26,29 +27,29 @@ const (
 	eventClosed                  // end holds the outcome; nothing follows
 )
 
-// An event is something that came from the server on an open connection.
+// An event is something that came on an open connection.
 type event struct {
 	kind eventKind
 	data []byte
 	end  outcome
 }
 
-// A link is an open WebSocket or IPC connection. One goroutine reads it until
-// it ends, so that giving up on one answer does not end the connection.
+// A link is an open WebSocket or IPC connection. One goroutine reads it until it ends, so that
+// giving up on one answer does not end the connection.
 type link struct {
 	transport Transport
-	conn      net.Conn                             // for bytes that are no message
-	write     func(kind int, message []byte) error // of an opcode, or a type of WebSocket messages
+	conn      net.Conn                                // for anything but messages
+	write     func(kind uint32, message []byte) error // kind is an opcode or a WebSocket message type
 	in        chan event
 	done      chan struct{}
 	once      sync.Once
 	reader    sync.WaitGroup
-	dead      bool            // the server ended it
+	dead      bool            // the server closed it
 	nonces    map[string]bool // of commands sent
 }
 
-// newLink begins to read; next returns the next event, an eventClosed at last.
-func newLink(t Transport, conn net.Conn, next func() event, write func(int, []byte) error) *link {
+// newLink starts reading; next returns the next event, finally an eventClosed.
+func newLink(t Transport, conn net.Conn, next func() event, write func(uint32, []byte) error) *link {
 	l := &link{
 		transport: t, conn: conn, write: write,
 		in: make(chan event), done: make(chan struct{}), nonces: map[string]bool{},
@@ -69,7 +70,7 @@ func newLink(t Transport, conn net.Conn, next func() event, write func(int, []by
 	return l
 }
 
-// close hangs up and waits for the reader.
+// close closes the connection and waits for the reader.
 func (l *link) close() {
 	l.once.Do(func() {
 		close(l.done)
@@ -79,12 +80,12 @@ func (l *link) close() {
 }
 
 // send sends a message. A failure shows when reading.
-func (l *link) send(kind int, message []byte, wait time.Duration) {
+func (l *link) send(kind uint32, message []byte, wait time.Duration) {
 	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
 	_ = l.write(kind, message)
 }
 
-// sendBytes sends what is no message, or several. A failure shows when reading.
+// sendBytes sends anything but a single message. A failure shows when reading.
 func (l *link) sendBytes(data []byte, wait time.Duration) {
 	_ = l.conn.SetWriteDeadline(time.Now().Add(wait))
 	_, _ = l.conn.Write(data)
@@ -93,15 +94,14 @@ func (l *link) sendBytes(data []byte, wait time.Duration) {
 // sendCommand sends a command, whose answer may come at any time.
 func (l *link) sendCommand(c command, wait time.Duration) {
 	l.nonces[c.nonce] = true
-	kind := websocket.TextMessage
+	var kind uint32 = websocket.TextMessage
 	if l.transport == IPC {
-		kind = opFrame
+		kind = ipcframe.Frame
 	}
 	l.send(kind, []byte(c.text), wait)
 }
 
-// await reads events until match has an outcome, the server hangs up, or the
-// deadline passes.
+// await reads events until match has an outcome, the connection is closed, or wait is over.
 func (l *link) await(ctx context.Context, wait time.Duration, match func(event) (outcome, bool)) (outcome, error) {
 	began := time.Now()
 	timeout := time.After(wait)
@@ -128,25 +128,24 @@ func (l *link) await(ctx context.Context, wait time.Duration, match func(event) 
 	}
 }
 
-// greeting waits for READY (rules R16, R17).
-func (l *link) greeting(ctx context.Context, wait time.Duration) (outcome, answer, error) {
-	var hello answer
+// awaitReady waits for READY (rules R16, R17).
+func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, answer, error) {
+	var readyAnswer answer
 	o, err := l.await(ctx, wait, func(e event) (outcome, bool) {
 		a, ok := readAnswer(e.data)
 		if e.kind != eventText || !ok || a.text("cmd") != "DISPATCH" || a.text("evt") != "READY" {
 			return outcome{got: "not READY", detail: compact(e.data)}, true
 		}
-		hello = a
+		readyAnswer = a
 		return outcome{got: ready}, true
 	})
 	if o.got == silence {
 		o.got = openSilent
 	}
-	return o, hello, err
+	return o, readyAnswer, err
 }
 
-// ask sends a command and waits for its answer. Answers to earlier commands,
-// which came too late, do not count.
+// ask sends a command and waits for its answer. It skips late answers to earlier commands.
 func (l *link) ask(ctx context.Context, c command, wait time.Duration) (outcome, error) {
 	l.sendCommand(c, wait)
 	return l.await(ctx, wait, func(e event) (outcome, bool) {
@@ -181,7 +180,7 @@ func (l *link) askAfter(ctx context.Context, first, second command, wait time.Du
 	})
 }
 
-// reaction takes any answer for what it is.
+// reaction accepts any answer.
 func reaction(e event) (outcome, bool) {
 	a, ok := readAnswer(e.data)
 	switch {

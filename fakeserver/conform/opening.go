@@ -9,30 +9,27 @@ import (
 	"time"
 )
 
-// An opening is how a connection is begun on which the server says READY: a WebSocket
-// with its query, or an IPC connection with its handshake. An empty part is left out.
+// An opening says how to open a connection on which the server sends READY: a WebSocket by its
+// query, or an IPC connection by its handshake. An empty part is left out.
 type opening struct {
 	transport Transport
 	v         any // version; nil: none
 	clientID  string
+	now       bool // without waiting for a token
 
 	// Of a WebSocket.
 	encoding, origin string
 	path             string // "" means /
-	emptyOrigin      bool   // an Origin with nothing in it is sent
+	emptyOrigin      bool   // send an empty Origin
 }
 
-// opening is one that clients take, but maybe for its origin.
+// opening is one that clients accept, except perhaps for its origin.
 func (r *run) opening(t Transport) opening {
-	return opening{transport: t, v: 1, clientID: r.target.ClientID, encoding: "json", origin: r.socketOrigin()}
-}
-
-// socketOrigin is the origin with which the server says READY, or the target's.
-func (r *run) socketOrigin() string {
+	o := opening{transport: t, v: 1, clientID: r.target.ClientID, encoding: "json", origin: r.target.Origin}
 	if r.results["ws-no-origin"].got == ready {
-		return ""
+		o.origin = ""
 	}
-	return r.target.Origin
+	return o
 }
 
 // url is the address of a WebSocket.
@@ -46,10 +43,10 @@ func (o opening) url(address string) string {
 	return "ws://" + address + cmp.Or(o.path, "/") + "?" + query.Encode()
 }
 
-// open opens a connection and waits for READY, at the cost of a token. Without
-// READY there is no link, and the outcome says what came instead.
+// open opens a connection and waits for READY, at the cost of a token. Without READY it returns
+// no link, and the outcome says what came instead.
 func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, error) {
-	l, got, hello, err := r.greet(ctx, o, p.wait)
+	l, got, readyAnswer, err := r.dialOpening(ctx, o, p.wait)
 	p.answered(got)
 	if err != nil || got.got != ready {
 		if l != nil {
@@ -57,30 +54,30 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 		}
 		return nil, got, err
 	}
-	r.hello[o.transport] = hello
-	if user := hello.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
+	r.readyAnswers[o.transport] = readyAnswer
+	if user := readyAnswer.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
 		got.got = readyUser
 	}
 	return l, got, nil
 }
 
-// greet opens a connection and returns it with what came first on it.
-func (r *run) greet(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+// dialOpening opens a connection and returns it with what came first on it.
+func (r *run) dialOpening(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
 	if o.transport == IPC {
-		return r.shakeHands(ctx, o, wait)
+		return r.openPipe(ctx, o, wait)
 	}
 	deadline := time.Now().Add(wait)
 	l, got, err := r.dialSocket(ctx, o, wait)
 	if l == nil {
 		return nil, got, nil, err
 	}
-	got, hello, err := l.greeting(ctx, time.Until(deadline))
-	return l, got, hello, err
+	got, readyAnswer, err := l.awaitReady(ctx, time.Until(deadline))
+	return l, got, readyAnswer, err
 }
 
-// tryOpening opens a connection only to see what becomes of it.
-func (r *run) tryOpening(ctx context.Context, o opening, admit admission) (outcome, error) {
-	p, err := admit(ctx, o.clientID, o.transport)
+// tryOpening opens a connection only to see whether READY comes.
+func (r *run) tryOpening(ctx context.Context, o opening) (outcome, error) {
+	p, err := r.admit(ctx, o.clientID, o.transport, o.now)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -91,20 +88,20 @@ func (r *run) tryOpening(ctx context.Context, o opening, admit admission) (outco
 	return got, err
 }
 
-// opened is the probe that sees what becomes of an opening with a change.
+// opened tries an opening with a change.
 func opened(t Transport, change func(*opening)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		o := r.opening(t)
 		o.origin = r.target.Origin
 		change(&o)
-		return r.tryOpening(ctx, o, r.admit)
+		return r.tryOpening(ctx, o)
 	}
 }
 
-// paying is the probe that gets a pass for the target's client id first.
+// paying gets a pass for the target's client id first.
 func paying(t Transport, use func(ctx context.Context, r *run, p pass) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		p, err := r.admit(ctx, r.target.ClientID, t)
+		p, err := r.admit(ctx, r.target.ClientID, t, false)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -112,18 +109,18 @@ func paying(t Transport, use func(ctx context.Context, r *run, p pass) (outcome,
 	}
 }
 
-// afterReady is a probe for a server that has said READY on a transport.
+// afterReady needs a server that has sent READY on a transport.
 func afterReady(t Transport, p probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		if r.hello[t] == nil {
+		if r.readyAnswers[t] == nil {
 			return outcome{}, notTried("no READY")
 		}
 		return p(ctx, r)
 	}
 }
 
-// connect is the probe that opens a connection and keeps it for the checks that follow.
-func connect(t Transport, origin string) probe {
+// openLink opens a connection and keeps it for later checks.
+func openLink(t Transport, origin string) probe {
 	return paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
 		o := r.opening(t)
 		o.origin = origin
@@ -133,9 +130,9 @@ func connect(t Transport, origin string) probe {
 	})
 }
 
-// sendMessage is the probe that sends one message on a connection of its own. kind is an opcode of IPC,
-// or a type of WebSocket messages.
-func sendMessage(t Transport, kind int, message string) probe {
+// sendMessage sends one message on its own connection. kind is an IPC opcode or a WebSocket
+// message type.
+func sendMessage(t Transport, kind uint32, message string) probe {
 	return afterReady(t, paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
 		l, got, err := r.open(ctx, r.opening(t), p)
 		if l == nil {
@@ -151,13 +148,13 @@ func sendMessage(t Transport, kind int, message string) probe {
 	}))
 }
 
-// complete reports whether a READY says what clients say in it.
-func complete(hello answer) bool {
+// complete reports whether a READY contains what clients send in it.
+func complete(readyAnswer answer) bool {
 	var data struct {
 		V      int
 		Config map[string]json.RawMessage
 	}
-	if json.Unmarshal(hello["data"], &data) != nil || data.V != 1 || !hello.null("nonce") {
+	if json.Unmarshal(readyAnswer["data"], &data) != nil || data.V != 1 || !readyAnswer.null("nonce") {
 		return false
 	}
 	for _, key := range []string{"cdn_host", "api_endpoint", "environment"} {

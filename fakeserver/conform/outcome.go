@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,64 +15,58 @@ import (
 // What a server may do, in the words of the report. Others are made of numbers
 // it sent: "close 4001", "ERROR 4000", "200 ERROR 4000", "400 code 4000", "404".
 const (
-	success     = "success" // cmd and nonce echoed, data and evt null (rule R41)
-	httpSuccess = "200 success"
-	fingerprint = "404 fingerprint" // the client's own 404 (rule R8)
-	ready       = "READY"
-	readyUser   = "READY with user"
-	openSilent  = "open, no READY"
-	silence     = "no reply"
-	hungUp      = "connection closed" // without a code
-	unfinished  = "unfinished answer"
-	tooLarge    = "answer too large"
-	garbage     = "garbage"
-	pong        = "PONG"
-	pongSame    = "PONG, same data"
-	queued      = "queued"
-	allAtOnce   = "all at once"
-	lost        = "lost"
-	taken       = "taken"
-	echoed      = "404 fingerprint, CORS"
-	options     = "200 empty body"
-	bothSaid    = "both answered"
-	bare        = "bare 400, closed"
-	idle        = "closed after 5 to 6 s"
-	stillOpen   = "still open"
-	damaged     = "character damaged"
-	undamaged   = "character whole"
-	burnt       = "token burnt"
-	kept        = "token kept"
-	withHead    = "token taken with the head"
-	withBody    = "token taken with the body"
-	inOrder     = "answered in order"
-	disorder    = "answered out of order"
-	noLimit     = "there is no rate limit"
+	success      = "success" // cmd and nonce echoed, data and evt null (rule R41)
+	httpSuccess  = "200 success"
+	fingerprint  = "404 fingerprint" // the client's own 404 (rule R8)
+	ready        = "READY"
+	readyUser    = "READY with user"
+	openSilent   = "open, no READY"
+	silence      = "no reply"
+	hungUp       = "connection closed" // without a code
+	unfinished   = "unfinished answer"
+	tooLarge     = "answer too large"
+	garbage      = "garbage"
+	pong         = "PONG"
+	pongSame     = "PONG, same data"
+	queued       = "queued"
+	allAtOnce    = "all at once"
+	lost         = "lost"
+	taken        = "taken"
+	echoed       = "404 fingerprint, CORS"
+	options      = "200 empty body"
+	bothAnswered = "both answered"
+	bare         = "bare 400, closed"
+	idle         = "closed after 5 to 6 s"
+	stillOpen    = "still open"
+	damaged      = "character damaged"
+	undamaged    = "character whole"
+	tokenSpent   = "token burnt"
+	tokenKept    = "token kept"
+	withHead     = "token taken with the head"
+	withBody     = "token taken with the body"
+	inOrder      = "answered in order"
+	outOfOrder   = "answered out of order"
+	noLimit      = "there is no rate limit"
 )
 
-// An outcome is what a server did about one check.
+// An outcome is what a server did in one check.
 type outcome struct {
-	got    string        // in the words above; "" when the check was not tried
-	detail string        // what else the server said, sanitized
-	waited time.Duration // for the answer, or until it was given up
+	got    string        // one of the above; "" if the check was not tried
+	detail string        // what else the server sent, sanitized
+	waited time.Duration // for the answer, or until giving up
 	skip   string        // why the check was not tried
-	via    Transport     // of a payload, which may go over any
+	via    Transport     // the transport of a payload
 }
 
 func skipped(why string) outcome { return outcome{skip: why} }
 
-// answered reports whether the server reacted at all.
 func (o outcome) answered() bool {
-	switch o.got {
-	case "", silence, openSilent, unfinished:
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", silence, openSilent, unfinished}, o.got)
 }
 
-// An answer is what a message says of the command it answers.
+// An answer is a message of the server.
 type answer map[string]json.RawMessage
 
-// readAnswer reads a JSON object; ok is false for anything else.
 func readAnswer(data []byte) (a answer, ok bool) {
 	return a, json.Unmarshal(data, &a) == nil && a != nil
 }
@@ -89,11 +84,10 @@ func (a answer) object(key string) (o answer) {
 
 func (a answer) null(key string) bool { return string(a[key]) == "null" }
 
-// event reports whether the message answers no command.
+// event reports whether the message is not the answer to a command.
 func (a answer) event() bool { return a.text("cmd") == "DISPATCH" }
 
-// judge says what the answer to a command is (rules R41, R42). An empty nonce
-// is one that was not sent.
+// judge returns the outcome of a command (rules R41, R42). An empty nonce was not sent.
 func (a answer) judge(cmd, nonce string) outcome {
 	echoed := nonce == "" || a.text("nonce") == nonce
 	if a.text("evt") == "ERROR" {
@@ -121,17 +115,14 @@ func (a answer) judge(cmd, nonce string) outcome {
 	return outcome{got: success}
 }
 
-// failure says what the end of a read means. some is true when part of an
-// answer had come.
+// failure is the outcome of a failed read. some is true if part of an answer had come.
 func failure(err error, some bool) outcome {
-	var timeout net.Error
 	switch {
 	case errors.Is(err, errTooLarge):
 		return outcome{got: tooLarge}
-	case errors.As(err, &timeout) && timeout.Timeout():
-		if some {
-			return outcome{got: unfinished}
-		}
+	case isTimeout(err) && some:
+		return outcome{got: unfinished}
+	case isTimeout(err):
 		return outcome{got: silence}
 	case some && errors.Is(err, io.ErrUnexpectedEOF):
 		return outcome{got: unfinished, detail: "then the connection was closed"}
@@ -141,17 +132,20 @@ func failure(err error, some bool) outcome {
 	return outcome{got: garbage, detail: sanitize(err.Error())}
 }
 
-// ended reports whether the connection is gone.
 func ended(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, io.ErrClosedPipe) || errors.As(err, &op)
+	_, failed := errors.AsType[*net.OpError](err)
+	return failed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe)
 }
 
-const shown = 60 // bytes of what a server says that are repeated
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
+}
 
-// sanitize shortens a text of the server, and quotes it if a terminal or a
-// table could trip over it.
+const shown = 60 // bytes of a text of the server
+
+// sanitize shortens a text of the server, and quotes what could disturb a terminal or a table.
 func sanitize(s string) string {
 	if len(s) > shown {
 		s = strings.ToValidUTF8(s[:shown], "") + ".."
@@ -164,12 +158,12 @@ func sanitize(s string) string {
 
 var errTooLarge = errors.New("more bytes than an answer may have")
 
-// A capped connection ends with errTooLarge when the server sends too much.
+// A capped connection fails with errTooLarge if the server sends too much.
 type capped struct {
 	net.Conn
 	left int   // bytes that may still be read
 	read int   // bytes read
-	err  error // that ended reading, before anybody rephrased it; nil at an orderly end
+	err  error // the original error that ended reading; nil at EOF
 }
 
 func (c *capped) Read(p []byte) (int, error) {

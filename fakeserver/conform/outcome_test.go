@@ -51,9 +51,9 @@ func TestFailureOfAnUnknownKind(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	e := expects(Read, "close 4000", "x")
-	require.Equal(t, Same, e.verdict(outcome{got: "x"}))
-	require.Equal(t, Differs, e.verdict(outcome{got: "y"}))
-	require.Equal(t, NotTried, e.verdict(skipped("why")))
-	require.Equal(t, NotTried, expectation{}.verdict(skipped("why")))
-	require.Equal(t, NotSaid, expectation{}.verdict(outcome{got: "x"}))
+	require.Equal(t, Same, e.judge(outcome{got: "x"}))
+	require.Equal(t, Differs, e.judge(outcome{got: "y"}))
+	require.Equal(t, NotTried, e.judge(skipped("why")))
+	require.Equal(t, NotTried, Column{}.judge(skipped("why")))
+	require.Equal(t, NotSaid, Column{}.judge(outcome{got: "x"}))
 }

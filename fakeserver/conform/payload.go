@@ -11,21 +11,20 @@ const setDevices = "SET_CERTIFIED_DEVICES"
 
 // A command is one message as it is sent.
 type command struct {
-	cmd, nonce string // nonce is "" when there is none to echo
+	cmd, nonce string // nonce is "" if there is none to echo
 	text       string
 }
 
-// A payload is a command to be composed; the zero value is an empty list.
+// A payload says how to compose a command; the zero value is an empty list.
 type payload struct {
 	cmd        string         // "" means SET_CERTIFIED_DEVICES
 	args       map[string]any // nil means an empty list
 	noArgs     bool
 	noNonce    bool
-	nonce      string // "" means one of its own
-	otherNonce any    // one that no answer can be known by; nil for none
+	nonce      string // "" means a new one
+	otherNonce any    // one by which the answer cannot be recognized; nil for none
 }
 
-// compose makes a message with a nonce of its own.
 func (r *run) compose(p payload) command {
 	c := command{cmd: cmp.Or(p.cmd, setDevices), nonce: p.nonce}
 	message := map[string]any{"cmd": c.cmd}
@@ -50,13 +49,12 @@ func (r *run) compose(p payload) command {
 	return c
 }
 
-// sets reports whether the payload holds devices that the server could keep.
+// sets reports whether the payload holds devices that the server might keep.
 func (p payload) sets() bool {
 	devices, isList := p.args["devices"].([]any)
 	return p.args != nil && (!isList || len(devices) > 0)
 }
 
-// list is the args of a list of devices.
 func list(devices ...any) map[string]any {
 	if devices == nil {
 		devices = []any{}
@@ -66,8 +64,8 @@ func list(devices ...any) map[string]any {
 
 type fields = map[string]any
 
-// device is a valid device that nobody can take for a real one, with changes:
-// a nil value leaves the key out.
+// device is a valid device that nobody can mistake for a real one, with changes: a nil value
+// removes the key.
 func device(kind string, changes ...fields) fields {
 	d := fields{
 		"type":    kind,
@@ -83,7 +81,6 @@ func device(kind string, changes ...fields) fields {
 	return d
 }
 
-// null is sent as such.
 var null = json.RawMessage("null")
 
 func allFlags() fields {

@@ -1,29 +1,29 @@
 package conform
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Progress says where a run is. Checks that are not tried do not count, as
 // far as is known: what a server does may rule out others, never add any.
 type Progress struct {
-	Done, Total int           // checks that were tried, and these with those that will be
-	Check       string        // id of the one that begins
-	Remaining   time.Duration // what the rest takes if each request has to wait for the rate limit
+	Done, Total int           // checks that were tried; these and those that will be
+	Check       string        // id of the check that begins
+	Remaining   time.Duration // for the rest, if each request has to wait for the rate limit
 }
 
-// progress looks at what is left of the plan.
 func (r *run) progress(plan []check) Progress {
 	ahead := r.ahead(plan)
 	p := Progress{Done: r.tried, Total: r.tried + len(ahead)}
-	for i, c := range ahead {
-		if i == 0 {
-			p.Check = c.id
-		}
+	for _, c := range ahead {
+		p.Check = cmp.Or(p.Check, c.ID)
 		p.Remaining += r.takes(c)
 	}
 	return p
 }
 
-// ahead are the checks of a plan that will be tried, as far as is known.
+// ahead returns the checks of a plan that will be tried, as far as is known.
 func (r *run) ahead(plan []check) (ahead []check) {
 	out := map[string]bool{}
 	tokens := capacity - r.bucket(r.target.ClientID).spent // of a quick run
@@ -34,12 +34,12 @@ func (r *run) ahead(plan []check) (ahead []check) {
 			cost = 0
 		}
 		poor := !r.opts.All && cost > tokens
-		if r.skipReason(c) != "" || out[c.needs] || poor || c.group == InPayload && !payloads {
-			out[c.id] = true
+		if r.skipReason(c) != "" || out[c.needs] || poor || c.Group == InPayload && !payloads {
+			out[c.ID] = true
 			continue
 		}
 		tokens -= cost
-		if c.takesCommands && (c.transport() != HTTP || r.opts.All) {
+		if c.takesCommands && (c.Transport != HTTP || r.opts.All) {
 			payloads = true
 		}
 		ahead = append(ahead, c)
@@ -47,15 +47,15 @@ func (r *run) ahead(plan []check) (ahead []check) {
 	return ahead
 }
 
-// takes is what a check takes, as far as is known: the wait for a token, and
-// the time after which silence is believed.
+// takes is how long a check takes, as far as is known: the wait for a token, and for an answer
+// that is not expected to come.
 func (r *run) takes(c check) time.Duration {
 	d := c.lasts
 	if c.hangs() {
 		d += r.opts.Patience
 	}
-	t, cost := c.transport(), c.cost
-	if c.group == InPayload && r.opts.All && r.commandTransport() == HTTP {
+	t, cost := c.Transport, c.cost
+	if c.Group == InPayload && r.opts.All && r.commandTransport() == HTTP {
 		t, cost = HTTP, 1
 	}
 	if limited, known := r.limited(t); limited || !known {

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
-	"net"
 	"time"
 )
 
-// A rawHTTP is one connection on which a check says what it likes over HTTP.
+// A rawHTTP is a connection on which a check may send anything.
 type rawHTTP struct {
 	conn     *capped
 	in       *bufio.Reader
@@ -30,7 +28,7 @@ func (r *run) rawHTTP(ctx context.Context, wait time.Duration) (*rawHTTP, error)
 	return t, nil
 }
 
-// onConnection is the probe that uses one connection, for so much longer than an answer may take.
+// onConnection uses one connection; an answer may take so much longer than usual.
 func onConnection(longer time.Duration, use func(*run, *rawHTTP) (outcome, error)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		t, err := r.rawHTTP(ctx, r.opts.Patience+longer)
@@ -48,17 +46,17 @@ func (t *rawHTTP) close() {
 	_ = t.conn.Close()
 }
 
-// write writes in one write. A server may answer and close before it has read all,
+// write sends text in one write. A server may answer and close before it has read everything,
 // so a failure shows when reading.
 func (t *rawHTTP) write(text []byte) { _, _ = t.conn.Write(text) }
 
-// finish says that nothing follows. It reports false where the network cannot do that.
+// finish closes the sending half. It reports false if the network cannot do that.
 func (t *rawHTTP) finish() bool {
 	half, ok := t.conn.Conn.(interface{ CloseWrite() error })
 	return ok && half.CloseWrite() == nil
 }
 
-// read reads the answer to a request, as it is: nothing is followed, inflated or tried again.
+// read reads the answer as it is: no redirects, decompression or retries.
 func (t *rawHTTP) read(method string) reply {
 	began, before := time.Now(), t.conn.read
 	t.conn.err = nil
@@ -75,12 +73,11 @@ func (t *rawHTTP) quiet(d time.Duration) bool {
 	_ = t.conn.SetReadDeadline(time.Now().Add(d))
 	defer func() { _ = t.conn.SetReadDeadline(t.deadline) }()
 	_, err := t.in.Peek(1)
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return isTimeout(err)
 }
 
-// closed reports whether the server has hung up, or does before the deadline,
-// without another word.
+// closed reports whether the server closes the connection before the deadline and sends nothing
+// more.
 func (t *rawHTTP) closed() bool {
 	_, err := t.in.ReadByte()
 	return err != nil && ended(err) && failure(err, false).got == hungUp

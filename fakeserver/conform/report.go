@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,58 +41,47 @@ type Column struct {
 
 // A Check is the result of one check.
 type Check struct {
-	ID        string    `json:"id"` // never given to another check
+	ID        string    `json:"id"` // never reused for another check
 	Group     Group     `json:"group"`
-	Transport Transport `json:"transport,omitempty"` // "" when a payload was not sent
+	Transport Transport `json:"transport,omitempty"` // "" if a payload was not sent
 	Sentence  string    `json:"sentence"`
-	Got       string    `json:"got,omitempty"`    // what the server did; "" when not tried
+	Got       string    `json:"got,omitempty"`    // what the server did; "" if not tried
 	Detail    string    `json:"detail,omitempty"` // what else it said, shortened and quoted
-	WaitedMS  int64     `json:"waited_ms"`        // for the answer, or until it was given up
+	WaitedMS  int64     `json:"waited_ms"`        // for the answer, or until giving up
 	Why       string    `json:"why_not_tried,omitempty"`
 	Spec      Column    `json:"specification"`
 	Client    Column    `json:"real_client"`
 }
 
-// A Count says how much of what a model says the server does.
+// A Count says in how many checks the server does what a model says.
 type Count struct {
 	Same int `json:"same"`
-	Said int `json:"said"` // checks that were tried and of which the model says something
+	Said int `json:"said"` // checks that were tried and about which the model says something
 }
 
 func (c Count) String() string { return fmt.Sprintf("%d/%d", c.Same, c.Said) }
 
-// A Report is what was learned of a server.
+// A Report is the result of a run.
 type Report struct {
 	Target  Target        `json:"-"`
 	All     bool          `json:"-"`
 	Refill  time.Duration `json:"-"`
-	Version string        `json:"version,omitempty"` // of the program that asked; "" when it did not say
-	Host    string        `json:"host,omitempty"`    // name of the machine that it ran on; "" when it does not say
+	Version string        `json:"version,omitempty"` // of the program that ran the checks; may be ""
+	Host    string        `json:"host,omitempty"`    // name of the machine that it ran on; may be ""
 	System  string        `json:"system,omitempty"`  // operating system and architecture of that machine
 	Began   time.Time     `json:"began"`
 	Took    time.Duration `json:"-"`
 	Checks  []Check       `json:"checks"`
-	Notes   []string      `json:"notes,omitempty"` // what a reader must know, whole sentences
+	Notes   []string      `json:"notes,omitempty"` // what a reader must know, in sentences
 }
 
-func (r *Report) add(c check, o outcome) {
-	result := Check{
-		ID: c.id, Group: c.group, Transport: c.transport(), Sentence: c.sentence,
-		Got: o.got, Detail: o.detail, WaitedMS: o.waited.Milliseconds(), Why: o.skip,
-		Spec:   Column{c.spec.verdict(o), c.spec.want, c.spec.basis},
-		Client: Column{c.client.verdict(o), c.client.want, c.client.basis},
+func (r *Report) add(c Check, o outcome) {
+	c.Got, c.Detail, c.WaitedMS, c.Why = o.got, o.detail, o.waited.Milliseconds(), o.skip
+	c.Spec.Verdict, c.Client.Verdict = c.Spec.judge(o), c.Client.judge(o)
+	if c.Group == InPayload {
+		c.Transport = o.via
 	}
-	if c.group == InPayload {
-		result.Transport = o.via
-	}
-	r.Checks = append(r.Checks, result)
-}
-
-// rest adds the checks that a run did not come to.
-func (r *Report) rest(plan []check) {
-	for _, c := range plan {
-		r.add(c, skipped("the run broke off"))
-	}
+	r.Checks = append(r.Checks, c)
 }
 
 // Spec counts against the written specification.
@@ -158,24 +148,11 @@ func (r *Report) JSON() []byte {
 	return append(data, '\n')
 }
 
-// asker names the program that asked, and where it ran.
+// asker names the program that ran the checks, and where it ran.
 func (r *Report) asker() string {
-	text := strings.TrimSpace("fakeserver " + r.Version)
-	for _, where := range []string{r.Host, r.System} {
-		if where != "" {
-			text += ", " + where
-		}
-	}
-	return text
+	return joinNonEmpty(", ", strings.TrimSpace("fakeserver "+r.Version), r.Host, r.System)
 }
 
-// server names what was asked.
-func (r *Report) server() string {
-	var names []string
-	for _, name := range []string{r.Target.URL, r.Target.IPC} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " and ")
+func joinNonEmpty(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
 }

@@ -14,16 +14,16 @@ var every = Target{URL: "http://127.0.0.1:6463", IPC: "/run/discord-ipc-0", Clie
 func TestTableOfChecks(t *testing.T) {
 	ids := map[string]bool{}
 	for _, c := range checks(every) {
-		require.False(t, ids[c.id], "%s is there twice", c.id)
-		require.True(t, c.needs == "" || ids[c.needs], "%s needs %s, which comes later", c.id, c.needs)
-		ids[c.id] = true
-		require.LessOrEqual(t, len(c.sentence), wideSentence-2, c.id)
-		require.Equal(t, len(c.spec.want) > 0, c.spec.basis == Specified, c.id)
-		require.Equal(t, len(c.client.want) > 0, c.client.basis != "", c.id)
-		require.NotEqual(t, Specified, c.client.basis, c.id)
+		require.False(t, ids[c.ID], "%s is there twice", c.ID)
+		require.True(t, c.needs == "" || ids[c.needs], "%s needs %s, which comes later", c.ID, c.needs)
+		ids[c.ID] = true
+		require.LessOrEqual(t, len(c.Sentence), wideSentence-2, c.ID)
+		require.Equal(t, len(c.Spec.Expects) > 0, c.Spec.Basis == Specified, c.ID)
+		require.Equal(t, len(c.Client.Expects) > 0, c.Client.Basis != "", c.ID)
+		require.NotEqual(t, Specified, c.Client.Basis, c.ID)
 		if c.hangs() {
-			require.Equal(t, "http-empty-list", c.needs, "%s: silence says nothing of a server that never answers", c.id)
-			require.True(t, c.all, c.id)
+			require.Equal(t, "http-empty-list", c.needs, "%s: silence says nothing of a server that never answers", c.ID)
+			require.True(t, c.all, c.ID)
 		}
 	}
 }
@@ -33,13 +33,13 @@ func TestReport(t *testing.T) {
 	for i, c := range checks(every) {
 		switch i % 4 {
 		case 0:
-			r.add(c, outcome{got: silence, waited: 1234567890, detail: sanitize("\x1b[31m|evil|")})
+			r.add(c.Check, outcome{got: silence, waited: 1234567890, detail: sanitize("\x1b[31m|evil|")})
 		case 1:
-			r.add(c, outcome{got: "answer is quite something nobody expected here"})
+			r.add(c.Check, outcome{got: "answer is quite something nobody expected here"})
 		case 2:
-			r.add(c, skipped(needsAll))
+			r.add(c.Check, skipped(needsAll))
 		default:
-			r.add(c, outcome{got: append(c.client.want, "x")[0]})
+			r.add(c.Check, outcome{got: append(c.Client.Expects, "x")[0]})
 		}
 	}
 	for _, line := range strings.Split(r.Text(), "\n") {
@@ -75,16 +75,16 @@ func TestReport(t *testing.T) {
 func TestSummaryCountsInEnglish(t *testing.T) {
 	r := &Report{}
 	require.Contains(t, r.Summary(), "(0 checks not tried)")
-	r.add(checks(every)[0], skipped(needsAll))
+	r.add(checks(every)[0].Check, skipped(needsAll))
 	require.Contains(t, r.Summary(), "(1 check not tried)")
-	r.add(checks(every)[1], skipped(needsAll))
+	r.add(checks(every)[1].Check, skipped(needsAll))
 	require.Contains(t, r.Summary(), "(2 checks not tried)")
 }
 
 func TestAGroupThatWasNotTriedIsOneLine(t *testing.T) {
 	r := &Report{}
 	for _, c := range payloadChecks() {
-		r.add(c, skipped("no transport takes commands"))
+		r.add(c.Check, skipped("no transport takes commands"))
 	}
 	require.Equal(t, 1, strings.Count(r.Text(), "no transport takes commands"))
 }

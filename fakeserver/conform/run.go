@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -12,33 +13,33 @@ import (
 const (
 	needsAll = "needs --all"
 
-	maxRefused = 3 // refused connections in a row that end a run
+	maxRefused = 3 // consecutive refused connections that end a run
 )
 
-// A run is one conversation with a server.
+// A run runs checks against one server.
 type run struct {
 	target  Target
 	opts    Options
 	address string // host and port of the URL
 
-	buckets map[string]*tokenEstimate // by client id
-	limits  map[Transport]bool        // whether there is a rate limit, where that was measured
-	results map[string]outcome        // by id of the check
-	links   map[Transport]*link       // kept open
-	hello   map[Transport]answer
-	origin  string // of the WebSocket link
-	sent    int    // nonces used
-	tried   int    // checks
-	refused int    // connections in a row
-	last    string // id of the last check that reached the server
+	buckets      map[string]*tokenEstimate // by client id
+	limits       map[Transport]bool        // whether there is a rate limit, if that was measured
+	results      map[string]outcome        // by id of the check
+	links        map[Transport]*link       // kept open
+	readyAnswers map[Transport]answer
+	origin       string // of the WebSocket link
+	sent         int    // nonces used
+	tried        int    // checks
+	refused      int    // connections in a row
+	last         string // id of the last check that reached the server
 
-	mayHoldDevices bool // the server, devices of a check
+	mayHoldDevices bool // the server may hold devices of a check
 }
 
-// Run asks the server, and leaves an empty device list behind. The error says
-// that the target makes no sense (*[TargetError]), that no server is there or
-// it went away (*[UnreachableError]), or that the context ended; in the latter
-// two cases the report holds what was learned before; it is nil if the server was never reached.
+// Run tests the server, and leaves an empty device list behind. The error says
+// that the target is invalid (*[TargetError]), that there is no server or it went
+// away (*[UnreachableError]), or that the context ended. The report has the
+// results so far; it is nil if the server was never reached.
 func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	t, err := t.withDefaults(o.Dial == nil)
 	if err != nil {
@@ -50,37 +51,38 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 	r := &run{
 		target: t, opts: o,
 		buckets: map[string]*tokenEstimate{}, limits: map[Transport]bool{}, results: map[string]outcome{},
-		links: map[Transport]*link{}, hello: map[Transport]answer{},
+		links: map[Transport]*link{}, readyAnswers: map[Transport]answer{},
 	}
-	defer r.hangUp()
+	defer r.closeLinks()
 	if err := r.checkReachable(ctx); err != nil {
 		return nil, err
 	}
-	report := &Report{
-		Target: t, All: o.All, Refill: o.Refill, Version: o.Version, Host: host.Name(), System: host.System(), Began: time.Now(),
-	}
+	name, _ := os.Hostname() // a report can do without
+	report := &Report{Target: t, All: o.All, Refill: o.Refill, Version: o.Version, Host: name, System: host.System(), Began: time.Now()}
 	plan := checks(t)
 	for i, c := range plan {
-		if p := r.progress(plan[i:]); p.Check == c.id && r.takes(c) > 0 {
+		if p := r.progress(plan[i:]); p.Check == c.ID && r.takes(c) > 0 {
 			o.Progress(p)
 		}
 		var out outcome
 		if out, err = r.try(ctx, c); err != nil {
 			break
 		}
-		r.results[c.id] = out
-		report.add(c, out)
+		r.results[c.ID] = out
+		report.add(c.Check, out)
 	}
-	report.rest(plan[len(report.Checks):])
+	for _, c := range plan[len(report.Checks):] {
+		report.add(c.Check, skipped("the run broke off"))
+	}
 	report.Notes = r.notes(ctx)
 	report.Took = time.Since(report.Began)
 	return report, err
 }
 
-// checkReachable makes sure that somebody accepts connections, which costs no token.
+// checkReachable checks that the server accepts connections, which costs no token.
 func (r *run) checkReachable(ctx context.Context) error {
 	if r.target.URL != "" {
-		r.address, _ = addressOf(r.target.URL) // withDefaults has seen that it can be read
+		r.address, _ = addressOf(r.target.URL) // withDefaults has checked it
 		c, err := r.dialTCP(ctx, r.opts.Patience)
 		if err != nil {
 			return err
@@ -97,41 +99,41 @@ func (r *run) checkReachable(ctx context.Context) error {
 	return nil
 }
 
-// try does one check. One whose connection is refused was not tried; the third
-// in a row ends the run.
+// try runs one check. A check whose connection is refused was not tried; the third in a row
+// ends the run.
 func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	if why := r.skipReason(c); why != "" {
 		return skipped(why), nil
 	}
 	o, err := c.probe(ctx, r)
-	var gone *UnreachableError
-	var why notTried
+	why, wasNotTried := errors.AsType[notTried](err)
+	gone, isGone := errors.AsType[*UnreachableError](err)
 	switch {
 	case ctx.Err() != nil:
 		return o, ctx.Err()
-	case errors.As(err, &why):
+	case wasNotTried:
 		return skipped(string(why)), nil
-	case errors.As(err, &gone):
+	case isGone:
 		if r.refused++; r.refused == maxRefused {
 			return o, gone
 		}
 		return skipped("connection refused"), nil
 	}
-	r.refused, r.last = 0, c.id
+	r.refused, r.last = 0, c.ID
 	r.tried++
 	return o, err
 }
 
-// skipReason says why a check is not to be tried, after what the ones before it
-// have shown; "" for one that is.
+// skipReason says why a check is not to be tried after the results so far; "" if it is.
 func (r *run) skipReason(c check) string {
 	base, done := r.results[c.needs]
+	limited, known := r.limited(c.Transport)
 	switch {
 	case c.all && !r.opts.All:
 		return needsAll
 	case !done:
 		return ""
-	case c.limit && r.unlimited(c.transport()):
+	case c.limit && known && !limited:
 		return noLimit
 	case base.skip != "":
 		return base.skip
@@ -145,49 +147,46 @@ func (r *run) skipReason(c check) string {
 
 // A pass allows one request that costs a token.
 type pass struct {
-	wait   time.Duration // for the answer, standing in line included
+	wait   time.Duration // for the answer, including the time in line
 	bucket *tokenEstimate
 }
 
-// answered notes what came.
 func (p pass) answered(o outcome) {
 	if o.answered() {
 		p.bucket.answered(time.Now())
 	}
 }
 
-// An admission grants a pass for a client id. The error is a notTried, or the context's.
-type admission func(ctx context.Context, clientID string, t Transport) (pass, error)
-
-// admit grants a pass. A quick run has two for each client id; any other waits
-// for a token where the server is known to count them.
-func (r *run) admit(ctx context.Context, clientID string, t Transport) (pass, error) {
+// admit grants a pass. A quick run has two for each client id; a full run waits for a
+// token, except now, if the server is known to count them. The error is a notTried, or
+// the context's.
+func (r *run) admit(ctx context.Context, clientID string, t Transport, now bool) (pass, error) {
 	b := r.bucket(clientID)
-	if !r.opts.All && b.spent >= capacity {
+	if !now && !r.opts.All && b.spent >= capacity {
 		return pass{}, notTried(needsAll)
 	}
-	if limited, known := r.limited(t); limited && known {
+	if limited, known := r.limited(t); !now && limited && known {
 		if err := sleep(ctx, b.wait(time.Now())); err != nil {
 			return pass{}, err
 		}
 	}
-	return r.acquireNow(ctx, clientID, t)
+	return r.admitNow(clientID, t), nil
 }
 
-// acquireNow grants a pass at once. Until a token is surely there, the answer has as
-// much longer to come.
-func (r *run) acquireNow(_ context.Context, clientID string, t Transport) (pass, error) {
+// admitNow grants a pass at once. The answer may take longer by the time until a token
+// is surely there.
+func (r *run) admitNow(clientID string, t Transport) pass {
 	b, now := r.bucket(clientID), time.Now()
 	p := pass{wait: r.opts.Patience, bucket: b}
 	if limited, known := r.limited(t); limited || !known {
 		p.wait += b.wait(now)
 	}
 	b.spend(now)
-	return p, nil
+	return p
 }
 
-// limited says whether the server has a rate limit on a transport. One that was
-// found on another transport is taken for granted: a client has one for all.
+// limited says whether the server has a rate limit on a transport. A limit that was found on
+// another one counts: a client has one for all.
 func (r *run) limited(t Transport) (limited, known bool) {
 	if limited, known = r.limits[t]; known {
 		return limited, true
@@ -200,16 +199,10 @@ func (r *run) limited(t Transport) (limited, known bool) {
 	return false, false
 }
 
-// unlimited reports whether a transport was seen to have no rate limit.
-func (r *run) unlimited(t Transport) bool {
-	limited, known := r.limited(t)
-	return known && !limited
-}
-
 func (r *run) bucket(clientID string) *tokenEstimate {
 	b := r.buckets[clientID]
 	if b == nil {
-		b = newTokenEstimate(r.opts.Refill, time.Now())
+		b = &tokenEstimate{refill: r.opts.Refill, at: time.Now()}
 		r.buckets[clientID] = b
 	}
 	return b
@@ -224,7 +217,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// keep makes a link the one for later checks; nil keeps the one there is.
+// keep makes a link the open connection of its transport. It ignores nil.
 func (r *run) keep(l *link) {
 	if l == nil {
 		return
@@ -235,13 +228,12 @@ func (r *run) keep(l *link) {
 	r.links[l.transport] = l
 }
 
-// link is the open connection of a transport, opened anew if the server has
-// closed it.
+// link is the open connection of a transport, reopened if the server has closed it.
 func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	if l := r.links[t]; l != nil && !l.dead {
 		return l, nil
 	}
-	p, err := r.admit(ctx, r.target.ClientID, t)
+	p, err := r.admit(ctx, r.target.ClientID, t, false)
 	if err != nil {
 		return nil, err
 	}
@@ -255,36 +247,40 @@ func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	return l, err
 }
 
-func (r *run) hangUp() {
+func (r *run) closeLinks() {
 	for _, l := range r.links {
 		l.close()
 	}
 }
 
-// notes empties the device list and says what a reader must know of the run.
+// notes clears the device list and returns what a reader must know about the run.
 func (r *run) notes(ctx context.Context) []string {
 	var notes []string
-	if len(r.limits) == 0 && r.opts.All {
-		notes = append(notes, "Whether there is a rate limit could not be measured, so silence may also be queueing.")
-	}
-	if r.results["http-empty-list"].got == "400 code 4000" || r.results["ipc-handshake"].got == closeWith(4000) {
-		notes = append(notes, "Code 4000: the server does not know the client id, or it has no connection to its own servers.")
-	}
-	if r.results["ipc-handshake"].got == closeWith(1000) {
-		notes = append(notes, "Close 1000: nobody is logged in to the client.")
-	}
-	if ctx.Err() == nil && r.checkReachable(ctx) != nil {
-		notes = append(notes, "The server no longer accepts connections. The last check that reached it was "+r.last+".")
-	}
-	if !r.clean(ctx) {
-		notes = append(notes, "The devices of the checks could not be taken back: "+
-			"the server may still list ids that begin with conformance-check.")
+	for _, note := range []struct {
+		holds bool
+		text  string
+	}{
+		{len(r.limits) == 0 && r.opts.All, "Whether there is a rate limit could not be measured, so silence may also be queueing."},
+		{
+			r.results["http-empty-list"].got == "400 code 4000" || r.results["ipc-handshake"].got == closeWith(4000),
+			"Code 4000: the server does not know the client id, or it has no connection to its own servers.",
+		},
+		{r.results["ipc-handshake"].got == closeWith(1000), "Close 1000: nobody is logged in to the client."},
+		{
+			ctx.Err() == nil && r.checkReachable(ctx) != nil,
+			"The server no longer accepts connections. The last check that reached it was " + r.last + ".",
+		},
+		{!r.clean(ctx), "The devices of the checks could not be taken back: the server may still list ids that begin with conformance-check."},
+	} {
+		if note.holds {
+			notes = append(notes, note.text)
+		}
 	}
 	return notes
 }
 
-// clean sends an empty list if the server may hold devices of a check, also
-// when the run was cut short. It reports whether none are left.
+// clean sends an empty list if the server may hold devices of a check, even if the run was cut
+// short. It reports whether none are left.
 func (r *run) clean(ctx context.Context) bool {
 	t := r.commandTransport()
 	if !r.mayHoldDevices || t == "" {
@@ -297,6 +293,6 @@ func (r *run) clean(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	_, _ = r.ask(ctx, t, payload{}) // what came of it is in mayHoldDevices
+	_, _ = r.ask(ctx, t, payload{}) // mayHoldDevices has the result
 	return !r.mayHoldDevices
 }

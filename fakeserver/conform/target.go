@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ExampleClientID is used where a target names none. A real client does not
-// know it and refuses it.
+// ExampleClientID is the client id of a target that names none. A real client
+// refuses it.
 const ExampleClientID = "123456789012345678"
 
 // Defaults of [Options].
@@ -28,42 +28,42 @@ const (
 	networkIPC = "ipc"
 )
 
-// A Target is the server to ask. URL or IPC must be set; a transport that is
-// not named is not tried.
+// A Target is the server to test, by URL, IPC, or both; a transport without an
+// address is not tried.
 type Target struct {
-	// URL is http://127.0.0.1:PORT; nothing but a loopback address.
+	// URL is http://127.0.0.1:PORT; only a loopback address is allowed.
 	URL string `json:"url,omitempty"`
 	// IPC is the path of a unix socket, or the name of a local named pipe on Windows.
 	IPC string `json:"ipc,omitempty"`
 	// ClientID is an application id; "" means [ExampleClientID]. Its device list is empty after a run.
 	ClientID string `json:"client_id"`
-	// Origin is one registered for the application, for WebSockets; "" when there is none.
+	// Origin is registered for the application, for WebSockets; "" if there is none.
 	Origin string `json:"origin,omitempty"`
 }
 
-// Options say how thoroughly to ask. The zero value asks what costs two tokens
-// of the server's rate limit at most, which takes seconds.
+// Options configure a run. The zero value runs the checks that cost at most two
+// tokens of the server's rate limit, which takes seconds.
 type Options struct {
-	// All runs every check, and waits for the server's rate limit where it has one.
+	// All runs every check, and waits for the server's rate limit, if it has one.
 	All bool
 	// Refill is the time after which the server lets one more request through.
-	// 0 means 30 s, as of the real client.
+	// 0 means 30 s, like the real client.
 	Refill time.Duration
-	// Patience is how long an answer may take that has no reason to be queued.
+	// Patience is how long to wait for an answer that has no reason to be queued.
 	// 0 means 5 s.
 	Patience time.Duration
 	// Progress is called before each check that may take long, from the
-	// goroutine of [Run]. nil means nobody listens.
+	// goroutine of [Run]. It may be nil.
 	Progress func(Progress)
 	// Dial connects to the server: network is "tcp" and address that of the URL,
-	// or network is "ipc" and address the path. nil means this machine's loopback
-	// interface and file system.
+	// or network is "ipc" and address the path. nil means the loopback interface
+	// and the file system of this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Version is that of the program that asks, for the report.
+	// Version is that of the program that runs the checks, for the report.
 	Version string
 }
 
-// A TargetError says what makes no sense in a [Target] or in [Options].
+// A TargetError says what is invalid in a [Target] or in [Options].
 type TargetError struct {
 	Field  string // of Target or Options
 	Value  string
@@ -87,7 +87,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// withDefaults fills in what is empty and says what makes no sense. Only this machine's sockets must have the paths of its system.
+// withDefaults fills in what is empty and says what is invalid. Paths are only checked if they
+// are those of this machine.
 func (t Target) withDefaults(ofThisMachine bool) (Target, error) {
 	if t.URL == "" && t.IPC == "" {
 		return t, &TargetError{"target", "", "name a URL or an IPC path"}
@@ -112,7 +113,7 @@ func (t Target) withDefaults(ofThisMachine bool) (Target, error) {
 	return t, nil
 }
 
-// addressOf is the host and port of a URL that may be asked.
+// addressOf returns the host and port of a URL that may be asked.
 func addressOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -3,6 +3,7 @@ package conform
 import (
 	"fmt"
 	"go/doc/comment"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,26 +51,17 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-func (r *Report) in(g Group) (checks []Check) {
-	for _, c := range r.Checks {
-		if c.Group == g {
-			checks = append(checks, c)
-		}
-	}
-	return checks
+func (r *Report) in(g Group) []Check {
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Group != g })
 }
 
-// untried reports whether none of the checks was tried, for one reason.
+// untried reports whether none of the checks was tried, all for one reason.
 func untried(checks []Check) (why string, same bool) {
-	for _, c := range checks {
-		if c.Got != "" || c.Why != checks[0].Why {
-			return "", false
-		}
-	}
-	return checks[0].Why, true
+	why = checks[0].Why
+	return why, !slices.ContainsFunc(checks, func(c Check) bool { return c.Got != "" || c.Why != why })
 }
 
-// heading names a group, and the transport by which payloads went.
+// heading is the name of a group, with the transport of the payloads.
 func heading(g Group, checks []Check) string {
 	if g == InPayload && checks[0].Transport != "" {
 		return fmt.Sprintf("%s, over %s", g, checks[0].Transport)
@@ -77,10 +69,9 @@ func heading(g Group, checks []Check) string {
 	return string(g)
 }
 
-// done is what the server did; of silence also how long it lasted.
+// done is what the server did, and how long it was silent.
 func (c Check) done() string {
-	switch c.Got {
-	case silence, openSilent, unfinished:
+	if c.Got != "" && !(outcome{got: c.Got}).answered() {
 		waited := time.Duration(c.WaitedMS) * time.Millisecond
 		return fmt.Sprintf("%s in %.3gs", c.Got, waited.Seconds())
 	}
@@ -101,7 +92,7 @@ func cut(s string, width int) string {
 	return s
 }
 
-// wrap breaks a note into lines that begin with an indent, but for the first.
+// wrap breaks a note into lines; all but the first are indented.
 func wrap(note string, width int, indent string) string {
 	lines := (&comment.Printer{TextWidth: width}).Text(new(comment.Parser).Parse(note))
 	return strings.ReplaceAll(strings.TrimSpace(string(lines)), "\n", "\n"+indent)
@@ -110,8 +101,13 @@ func wrap(note string, width int, indent string) string {
 // Markdown is the report as a document, with all that is known of each check.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(r.server()),
-		r.Began.UTC().Format(time.RFC3339), r.mode(), code(r.Target.ClientID), code(r.asker()), r.Summary())
+	mode := "quick run"
+	if r.All {
+		mode = "all checks"
+	}
+	server := joinNonEmpty(" and ", r.Target.URL, r.Target.IPC)
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s, %s, client id %s. Asked by %s.\n\n**%s**\n", code(server),
+		r.Began.UTC().Format(time.RFC3339), mode, code(r.Target.ClientID), code(r.asker()), r.Summary())
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "\n> %s\n", note)
 	}
@@ -126,13 +122,6 @@ func (r *Report) Markdown() string {
 		}
 	}
 	return b.String()
-}
-
-func (r *Report) mode() string {
-	if r.All {
-		return "all checks"
-	}
-	return "quick run"
 }
 
 func (c Check) long() string {

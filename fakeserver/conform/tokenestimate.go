@@ -5,18 +5,13 @@ import "time"
 // capacity is how many requests of one client id a client lets through at once (rule R67).
 const capacity = 2
 
-// A tokenEstimate models the server's rate limit for one client id from our side. It
-// counts the tokens that must be there whatever others did before the run:
-// none at first.
+// A tokenEstimate models the server's rate limit for one client id. It counts the tokens that
+// are there for sure, whatever others did before the run: none at first.
 type tokenEstimate struct {
 	refill time.Duration
-	sure   float64 // tokens; negative: requests that may still stand in line
+	sure   float64 // tokens; negative: requests that may still wait in line
 	at     time.Time
 	spent  int
-}
-
-func newTokenEstimate(refill time.Duration, now time.Time) *tokenEstimate {
-	return &tokenEstimate{refill: refill, at: now}
 }
 
 func (b *tokenEstimate) advance(now time.Time) {
@@ -24,7 +19,7 @@ func (b *tokenEstimate) advance(now time.Time) {
 	b.at = now
 }
 
-// wait is the time until a token is surely there; while it lasts, an answer may be queued.
+// wait is the time until a token is there for sure; until then, an answer may be queued.
 func (b *tokenEstimate) wait(now time.Time) time.Duration {
 	b.advance(now)
 	if b.sure >= 1 {
@@ -39,7 +34,7 @@ func (b *tokenEstimate) spend(now time.Time) {
 	b.spent++
 }
 
-// answered notes that the last request is through: nothing of ours is in line.
+// answered notes that the last request was let through: none of ours is in line.
 func (b *tokenEstimate) answered(now time.Time) {
 	b.advance(now)
 	b.sure = max(b.sure, 0)

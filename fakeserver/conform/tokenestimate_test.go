@@ -11,7 +11,7 @@ import (
 func TestBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const refill = 30 * time.Second
-		b := newTokenEstimate(refill, time.Now())
+		b := &tokenEstimate{refill: refill, at: time.Now()}
 		wait := func() time.Duration { return b.wait(time.Now()) }
 
 		require.Equal(t, refill, wait(), "others may have spent all")

@@ -15,13 +15,13 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// maxUpgrade bounds the answer to the request for a WebSocket, in bytes.
+// maxUpgrade bounds the answer to the upgrade request, in bytes.
 const maxUpgrade = 64 << 10
 
-// noWebSocket begins the outcome of a server that refuses the upgrade; the HTTP status follows.
+// noWebSocket is the outcome if the server refuses the upgrade; the HTTP status follows.
 const noWebSocket = "no WebSocket: "
 
-// dialSocket opens a WebSocket. Without a link the outcome says what came instead.
+// dialSocket opens a WebSocket. If it returns no link, the outcome says what came instead.
 func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
 	began := time.Now()
 	var raw *capped
@@ -49,15 +49,16 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 		}
 		return nil, outcome{}, errors.Join(ctx.Err(), err)
 	case errors.Is(err, websocket.ErrBadHandshake):
-		body, _ := io.ReadAll(resp.Body) // as much of it as the dialer has kept
+		body, _ := io.ReadAll(resp.Body) // the part that the dialer has kept
 		return nil, outcome{got: noWebSocket + fmt.Sprint(resp.StatusCode), detail: compact(body), waited: time.Since(began)}, nil
 	case err != nil:
 		o := failure(cmp.Or(raw.err, err), raw.read > 0)
 		o.waited = time.Since(began)
 		return nil, o, nil
 	}
-	raw.left = math.MaxInt // from here on each message is bounded
-	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, ws.WriteMessage), outcome{}, nil
+	raw.left = math.MaxInt // from now on each message has its own limit
+	write := func(kind uint32, message []byte) error { return ws.WriteMessage(int(kind), message) }
+	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, write), outcome{}, nil
 }
 
 func nextMessage(ws *websocket.Conn) event {
@@ -84,5 +85,4 @@ func nextMessage(ws *websocket.Conn) event {
 
 func closeWith(code int) string { return fmt.Sprintf("close %d", code) }
 
-// hasCode reports whether a connection was closed with a code.
 func hasCode(got string) bool { return strings.HasPrefix(got, "close ") }

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A message is one server-sent event: at first everything, then what has changed.
+// A message is one server-sent event: first the whole state, then the changes.
 type message struct {
 	Start   string      `json:"start,omitempty"` // of the page; with everything only
 	Faults  []faultView `json:"faults,omitempty"`
 	Clients []update    `json:"clients"`
 }
 
-// serveEvents tells a browser everything and then each change, until one of the
-// two has gone. Nothing is queued for a slow browser: it is told the difference
-// between what it knows and what holds once it can be told again.
+// serveEvents sends a browser the whole state and then each change, until the browser or the
+// page is gone. Nothing is queued for a slow browser: as soon as it reads again, it gets the
+// difference between what it knows and the current state.
 func (p *Page) serveEvents(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
@@ -25,7 +25,7 @@ func (p *Page) serveEvents(w http.ResponseWriter, req *http.Request) {
 	cursors := make([]cursor, len(p.screens))
 	event, m := "state", message{Start: p.start, Faults: p.faults}
 	for {
-		changed := p.changed.next()
+		changed := p.changed.Next()
 		for i, s := range p.screens {
 			if n, ok := s.since(&cursors[i]); ok {
 				n.Client = i

@@ -6,7 +6,7 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A headView is what holds for the client as a whole.
+// A headView is the state of the whole client.
 type headView struct {
 	Name      string `json:"name"`
 	Profile   string `json:"profile"`
@@ -38,12 +38,12 @@ func headOf(srv *fakeserver.Server, name string) headView {
 	if port := srv.Port(); port != 0 {
 		v.Address = fmt.Sprintf("127.0.0.1:%d", port)
 	}
-	v.Link, v.LinkText = linkState(srv.Links(), v.Running, v.Frozen, fault.Kind == fakeserver.FaultRefuse)
+	v.Link, v.LinkText = linkState(srv.ConnectionsByTransport(), v.Running, v.Frozen, fault.Kind == fakeserver.FaultRefuse)
 	return v
 }
 
-// linkState says whether somebody is connected, and how. The transport that
-// keeps a connection for a reason comes first.
+// linkState says whether somebody is connected, and how. Transports with lasting connections
+// come first.
 func linkState(links map[fakeserver.Transport]int, running, frozen, refuses bool) (state, text string) {
 	switch {
 	case !running:
@@ -53,7 +53,7 @@ func linkState(links map[fakeserver.Transport]int, running, frozen, refuses bool
 	}
 	for _, t := range []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP} {
 		if links[t] > 0 {
-			return "connected", "Connected over " + transportName(t)
+			return "connected", "Connected over " + transportNames[t]
 		}
 	}
 	if refuses {
@@ -62,7 +62,7 @@ func linkState(links map[fakeserver.Transport]int, running, frozen, refuses bool
 	return "idle", "No reporter connected"
 }
 
-// nameOf is the client's own name, or what tells it from the others here.
+// nameOf is the name of a client, or else its number if there are several.
 func nameOf(srv *fakeserver.Server, index, total int) string {
 	switch {
 	case srv.Name() != "":
@@ -73,12 +73,6 @@ func nameOf(srv *fakeserver.Server, index, total int) string {
 	return fmt.Sprintf("Client %d", index+1)
 }
 
-func transportName(t fakeserver.Transport) string {
-	switch t {
-	case fakeserver.WebSocket:
-		return "WebSocket"
-	case fakeserver.HTTP:
-		return "HTTP"
-	}
-	return "IPC"
+var transportNames = map[fakeserver.Transport]string{
+	fakeserver.WebSocket: "WebSocket", fakeserver.HTTP: "HTTP", fakeserver.IPC: "IPC",
 }

@@ -1,20 +1,21 @@
-// Package page is the live page of the fake client: what a user of the real
+// Package page shows fake clients live in a browser: what a user of the real
 // client would see of the certified devices, what was received and why it was
-// refused, and a button for each fault, in a browser.
+// refused, and a button for each fault.
 //
 //	p, err := page.Start("127.0.0.1:0", srv)
 //	...
 //	defer p.Close()
 //	fmt.Println(p.URL())
 //
-// The page names devices and can make the fake client misbehave. It is
-// therefore for this machine only, for requests that name it by its own
-// address, and its buttons for nobody who has not read the page itself.
+// The page names devices and can make the fake client misbehave. So it is only
+// served to this machine, and only to requests that use its own address, and its
+// buttons only work from the page itself.
 //
 // An idle page does nothing: no timers, no polling, no traffic.
 package page
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/fakeserver/internal/broadcast"
 )
 
 const (
@@ -38,21 +40,21 @@ const (
 
 // A Page shows fake clients to browsers.
 type Page struct {
-	host    string // as a browser names it: 127.0.0.1:8080
+	host    string // as in the browser's address: 127.0.0.1:8080
 	token   string // proves that a POST comes from the page itself
-	start   string // tells this start of the page from others
+	start   string // identifies this start of the page
 	index   []byte
 	faults  []faultView
 	screens []*screen
-	changed broadcast
+	changed broadcast.Broadcast // of any screen
 
 	http *http.Server
 	end  context.CancelFunc
 	wg   sync.WaitGroup // every goroutine of the page
 }
 
-// CheckAddr says what is wrong with an address for [Start]: it has to be a
-// loopback IP address with a port, such as 127.0.0.1:8080 or [::1]:0.
+// CheckAddr says what is wrong with an address for [Start]: it has to be a loopback IP address
+// with a port, such as 127.0.0.1:8080 or [::1]:0.
 func CheckAddr(addr string) error {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -65,10 +67,9 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
-// Start serves the page of the given clients on a loopback address; port 0 is
-// any free port. The page does not own the clients, which may be
-// closed before or after it. The error says what is wrong with the address, or
-// why it cannot be opened.
+// Start serves the page of the clients on a loopback address; port 0 is any free port. The page
+// does not own the clients, which may be closed before or after it. The error says what is
+// wrong with the address, or why it cannot be opened.
 func Start(addr string, clients ...*fakeserver.Server) (*Page, error) {
 	if err := CheckAddr(addr); err != nil {
 		return nil, err
@@ -88,10 +89,12 @@ func Start(addr string, clients ...*fakeserver.Server) (*Page, error) {
 		faults: faultViews(fakeserver.FaultHelp()),
 		end:    end,
 	}
-	p.index = p.renderIndex()
+	var page bytes.Buffer
+	_ = index.Execute(&page, struct{ Token, Start string }{p.token, p.start}) // two strings: cannot fail
+	p.index = page.Bytes()
 	for i, srv := range clients {
 		s := &screen{srv: srv, name: nameOf(srv, i, len(clients))}
-		s.update(ctx)
+		s.update()
 		p.screens = append(p.screens, s)
 		p.wg.Go(func() { p.follow(ctx, s) })
 	}
@@ -112,9 +115,8 @@ func Start(addr string, clients ...*fakeserver.Server) (*Page, error) {
 // URL is the address to open in a browser.
 func (p *Page) URL() string { return "http://" + p.host + "/" }
 
-// Close closes the page's port and all its connections and waits until every
-// goroutine of the page has ended. The clients go on. It always returns nil and
-// may be called twice.
+// Close closes the port and all connections and waits until every goroutine of the page has
+// ended. The clients go on. It always returns nil and may be called twice.
 func (p *Page) Close() error {
 	p.end()
 	_ = p.http.Close()
@@ -136,37 +138,12 @@ func (p *Page) track(_ net.Conn, state http.ConnState) {
 func (p *Page) follow(ctx context.Context, s *screen) {
 	for {
 		changed := s.srv.Changed()
-		s.update(ctx)
-		p.changed.notify()
+		s.update()
+		p.changed.Notify()
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// A broadcast wakes all who wait for a change.
-type broadcast struct {
-	mu     sync.Mutex
-	waiter chan struct{} // nil when nobody waits
-}
-
-func (b *broadcast) notify() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiter != nil {
-		close(b.waiter)
-		b.waiter = nil
-	}
-}
-
-// next returns a channel that is closed at the next change.
-func (b *broadcast) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiter == nil {
-		b.waiter = make(chan struct{})
-	}
-	return b.waiter
 }

@@ -42,9 +42,8 @@ func (p *Page) routes() http.Handler {
 	return mux
 }
 
-// guard refuses what does not come from the page itself: a request that names
-// another host (DNS rebinding), and a POST from another page (cross-site
-// request forgery).
+// guard refuses what the page itself did not send: a request to another host (DNS rebinding),
+// and a POST from another page (cross-site request forgery).
 func (p *Page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		h := w.Header()
@@ -67,20 +66,12 @@ func (p *Page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// fromPage reports whether a POST was made by the page.
 func (p *Page) fromPage(req *http.Request) bool {
 	origins, named := req.Header["Origin"]
 	if named && (len(origins) != 1 || origins[0] != "http://"+p.host) {
 		return false
 	}
 	return subtle.ConstantTimeCompare([]byte(req.Header.Get(tokenHeader)), []byte(p.token)) == 1
-}
-
-func (p *Page) renderIndex() []byte {
-	var b bytes.Buffer
-	// The template is part of the program and its data are two strings: it cannot fail.
-	_ = index.Execute(&b, struct{ Token, Start string }{p.token, p.start})
-	return b.Bytes()
 }
 
 func file(name, kind string) http.HandlerFunc {
@@ -91,10 +82,10 @@ func file(name, kind string) http.HandlerFunc {
 func send(w http.ResponseWriter, kind string, data []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data) // a browser that has gone needs nothing
+	_, _ = w.Write(data) // the browser may be gone
 }
 
-// A command is what a button of the page wants done.
+// A command is what a button of the page asks for.
 type command struct {
 	Client int    `json:"client"` // which one, counted from 0
 	Do     string `json:"do"`     // what execute knows
@@ -132,25 +123,23 @@ func (o command) execute(srv *fakeserver.Server) error {
 		return srv.SetFault(f)
 	case "restart":
 		return srv.Restart()
-	case "stop":
-		srv.Stop()
-		return nil
 	case "resume":
 		return srv.Resume()
+	case "stop":
+		srv.Stop()
 	case "drop":
 		srv.DropConnections()
-		return nil
 	case "freeze":
 		srv.Freeze()
-		return nil
 	case "thaw":
 		srv.Thaw()
-		return nil
+	default:
+		return fmt.Errorf("unknown order %q, want fault, restart, stop, resume, drop, freeze or thaw", o.Do)
 	}
-	return fmt.Errorf("unknown order %q, want fault, restart, stop, resume, drop, freeze or thaw", o.Do)
+	return nil
 }
 
-// serveRaw sends one payload as it was received, made readable.
+// serveRaw sends one payload in readable form.
 func (p *Page) serveRaw(w http.ResponseWriter, req *http.Request) {
 	query := req.URL.Query()
 	client, err1 := strconv.Atoi(query.Get("client"))
@@ -159,16 +148,15 @@ func (p *Page) serveRaw(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "no such client or payload", http.StatusNotFound)
 		return
 	}
-	raw, ok := p.screens[client].raw(req.Context(), seq)
-	if !ok {
+	payload, _ := p.screens[client].srv.NextPayload(seq - 1)
+	if payload.Seq != seq || seq == 0 {
 		http.Error(w, "this payload is no longer kept", http.StatusNotFound)
 		return
 	}
-	send(w, "text/plain; charset=utf-8", readable(raw))
+	send(w, "text/plain; charset=utf-8", readable(payload.Raw))
 }
 
-// readable is a payload indented, with every character escaped that has no
-// shape of its own; quoted when it is not JSON.
+// readable indents a payload and escapes invisible characters; what is not JSON is quoted.
 func readable(raw []byte) []byte {
 	var b bytes.Buffer
 	if !utf8.Valid(raw) || json.Indent(&b, raw, "", "  ") != nil {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"reflect"
 	"slices"
 	"sync"
@@ -24,25 +23,23 @@ type screen struct {
 	lists    []listView
 	version  int           // of the lists
 	payloads []payloadView // the latest, the oldest first
-	seen     int           // the highest number of a payload that was looked at
+	seen     int           // Seq of the last payload that was added
 }
 
-// update reads what has changed. A long list of payloads costs nothing but the
-// latest of it.
-func (s *screen) update(ctx context.Context) {
+// update takes over what has changed, but only the latest of many payloads.
+func (s *screen) update() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total := s.srv.Stats().Payloads
 	for s.seen = max(s.seen, total-maxShown); s.seen < total; {
-		p, err := s.srv.WaitPayload(ctx, s.seen) // there is one, so it does not wait
-		if err != nil {
-			return
-		}
-		s.add(p)
+		p, _ := s.srv.NextPayload(s.seen) // there is one
+		s.seen = p.Seq
+		s.payloads = append(s.payloads, payloadOf(p))
 	}
+	s.payloads = slices.Delete(s.payloads, 0, max(0, len(s.payloads)-maxShown))
 	s.head = headOf(s.srv, s.name)
 	var lists []listView
-	for _, app := range slices.Sorted(slices.Values(s.srv.Apps())) {
+	for _, app := range slices.Sorted(slices.Values(s.srv.ClientIDs())) {
 		if list := s.srv.DevicesOf(app); len(list) > 0 {
 			lists = append(lists, listOf(app, list))
 		}
@@ -53,32 +50,14 @@ func (s *screen) update(ctx context.Context) {
 	}
 }
 
-func (s *screen) add(p fakeserver.Payload) {
-	s.seen = p.Seq
-	s.payloads = append(s.payloads, payloadOf(p))
-	if len(s.payloads) > maxShown {
-		s.payloads = slices.Delete(s.payloads, 0, 1)
-	}
-}
-
-// raw is a payload as it was received, while the client keeps it.
-func (s *screen) raw(ctx context.Context, seq int) ([]byte, bool) {
-	if seq < 1 || seq > s.srv.Stats().Payloads {
-		return nil, false
-	}
-	p, err := s.srv.WaitPayload(ctx, seq-1) // there is this one or a later one, so it does not wait
-	return p.Raw, err == nil && p.Seq == seq
-}
-
-// A cursor is what one browser has been told of a screen. The zero value is
-// nothing.
+// A cursor is what one browser knows of a screen. The zero value is nothing.
 type cursor struct {
 	head    headView
 	version int
 	seq     int
 }
 
-// An update is what a browser has not been told yet.
+// An update is what a browser does not know yet.
 type update struct {
 	Client   int           `json:"client"` // which one, counted from 0
 	Head     headView      `json:"head"`
@@ -86,8 +65,8 @@ type update struct {
 	Payloads []payloadView `json:"payloads,omitempty"` // the new ones, the oldest first
 }
 
-// since returns what has changed since the cursor, which it moves. Whoever was
-// slow gets the latest state and what is left of the payloads.
+// since returns what has changed since the cursor, and moves it. A slow browser gets the latest
+// state and the payloads that are left.
 func (s *screen) since(c *cursor) (n update, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

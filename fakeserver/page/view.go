@@ -1,9 +1,10 @@
 package page
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net/url"
 	"strings"
 	"time"
@@ -21,19 +22,15 @@ const (
 	maxRelated = 20 // related devices that are named
 )
 
-// truncate shortens a text and says how long it was.
+// truncate shortens a text and appends how long it was.
 func truncate(s string, limit int) string {
-	if len(s) <= limit {
-		return s
+	if n := utf8.RuneCountInString(s); n > limit {
+		return string([]rune(s)[:limit]) + fmt.Sprintf("… (%d characters)", n)
 	}
-	n := utf8.RuneCountInString(s)
-	if n <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit]) + fmt.Sprintf("… (%d characters)", n)
+	return s
 }
 
-// A listView is the list in force of one application.
+// A listView is the current list of one application.
 type listView struct {
 	App     string       `json:"app"` // client id
 	Devices []deviceView `json:"devices"`
@@ -41,33 +38,24 @@ type listView struct {
 }
 
 func listOf(app string, list []fakeserver.Device) listView {
-	v := listView{App: truncate(app, maxName)}
+	v := listView{App: truncate(app, maxName), More: max(0, len(list)-maxDevices)}
 	names := make(map[string]relatedView, len(list))
 	for _, d := range list {
 		names[d.ID] = relatedView{Name: title(d), Word: strings.ToLower(typeNames[d.Type])}
 	}
 	seen := map[string]int{}
-	for i, d := range list {
-		if i == maxDevices {
-			v.More = len(list) - maxDevices
-			break
-		}
-		key := fmt.Sprintf("%s %s %x", app, d.Type, hash(d.ID))
+	for _, d := range list[:len(list)-v.More] {
+		id := sha256.Sum256([]byte(d.ID))
+		key := fmt.Sprintf("%s %s %x", app, d.Type, id[:8])
 		seen[key]++
 		v.Devices = append(v.Devices, deviceOf(d, fmt.Sprintf("%s %d", key, seen[key]), names))
 	}
 	return v
 }
 
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s))
-	return h.Sum64()
-}
-
 // A deviceView is one card.
 type deviceView struct {
-	Key     string        `json:"key"` // the same for the same device over changes
+	Key     string        `json:"key"` // stays the same when the device changes
 	Type    string        `json:"type"`
 	Word    string        `json:"word"`
 	Title   string        `json:"title"`
@@ -80,18 +68,18 @@ type deviceView struct {
 	Flags   []flagView    `json:"flags,omitempty"` // of a microphone
 }
 
-// typeNames are the types of devices, for people.
+// typeNames are the types of devices as people call them.
 var typeNames = map[string]string{
 	fakeserver.AudioInput:  "Microphone",
 	fakeserver.AudioOutput: "Speaker",
 	fakeserver.VideoInput:  "Camera",
 }
 
-// A linkView is a name that leads to a page, when its address is one of the web.
+// A linkView is a name that links to a page, if its URL is one of the web.
 type linkView struct {
 	Name string `json:"name,omitempty"`
 	Href string `json:"href,omitempty"` // http or https only
-	Text string `json:"text,omitempty"` // an address that is no link
+	Text string `json:"text,omitempty"` // a URL that is not made a link
 }
 
 func linkOf(n fakeserver.Named) linkView {
@@ -105,23 +93,18 @@ func linkOf(n fakeserver.Named) linkView {
 	return v
 }
 
-// title is what a device is called when there is room for one name.
+// title is the one name for a device.
 func title(d fakeserver.Device) string {
-	for _, name := range []string{d.Model.Name, d.Vendor.Name, d.ID} {
-		if name != "" {
-			return truncate(name, maxName)
-		}
-	}
-	return ""
+	return truncate(cmp.Or(d.Model.Name, d.Vendor.Name, d.ID), maxName)
 }
 
-// A relatedView is a device that another one names as related.
+// A relatedView is a related device of another one.
 type relatedView struct {
 	Name string `json:"name"`
 	Word string `json:"word"` // its type; empty: no device of the list has the id
 }
 
-// A flagView is one voice feature. On locks the client's own switch (rule R66).
+// A flagView is one voice feature. "on" locks the client's own switch (rule R66).
 type flagView struct {
 	Name  string `json:"name"`
 	State string `json:"state"` // on, off or unknown
@@ -141,12 +124,9 @@ func deviceOf(d fakeserver.Device, key string, names map[string]relatedView) dev
 	v := deviceView{
 		Key: key, Type: d.Type, Word: typeNames[d.Type], Title: title(d),
 		Vendor: linkOf(d.Vendor), Model: linkOf(d.Model), ID: truncate(d.ID, maxName),
+		More: max(0, len(d.Related)-maxRelated),
 	}
-	for i, id := range d.Related {
-		if i == maxRelated {
-			v.More = len(d.Related) - maxRelated
-			break
-		}
+	for _, id := range d.Related[:len(d.Related)-v.More] {
 		other, ok := names[id]
 		if !ok {
 			other.Name = truncate(id, maxName)
@@ -175,7 +155,7 @@ type payloadView struct {
 	App       string       `json:"app"`
 	Nonce     string       `json:"nonce"`
 	Bytes     int          `json:"bytes"`
-	Change    string       `json:"change,omitempty"` // of a list that was taken
+	Change    string       `json:"change,omitempty"` // of an accepted list
 	Rejected  bool         `json:"rejected,omitempty"`
 	Code      int          `json:"code,omitempty"`
 	Reasons   []reasonView `json:"reasons,omitempty"`
@@ -183,7 +163,7 @@ type payloadView struct {
 	Fault     string       `json:"fault,omitempty"`
 }
 
-// A reasonView is what is wrong, and where.
+// A reasonView says what is wrong, and where.
 type reasonView struct {
 	Path string `json:"path,omitempty"` // JSON path
 	Text string `json:"text"`
@@ -192,7 +172,7 @@ type reasonView struct {
 func payloadOf(p fakeserver.Payload) payloadView {
 	v := payloadView{
 		Seq: p.Seq, Time: p.Time.Format("15:04:05.000"), Stamp: p.Time.Format(time.RFC3339Nano),
-		Transport: transportName(p.Transport), Conn: p.Conn, App: truncate(p.ClientID, maxNonce),
+		Transport: transportNames[p.Transport], Conn: p.Conn, App: truncate(p.ClientID, maxNonce),
 		Nonce: truncate(p.Nonce, maxNonce), Bytes: len(p.Raw),
 		Warnings: reasonsOf(p.Warnings), Fault: string(p.Fault),
 	}
@@ -219,15 +199,15 @@ func reasonsOf(list []string) (out []reasonView) {
 	return out
 }
 
-// A faultView is one button.
+// A faultView is the button of a fault.
 type faultView struct {
 	Name   string `json:"name"`
 	Help   string `json:"help"`
-	Want   string `json:"want,omitempty"`   // what its argument is; empty: it has none
-	Preset string `json:"preset,omitempty"` // an argument to begin with
+	Want   string `json:"want,omitempty"`   // the syntax of its argument; empty: it has none
+	Preset string `json:"preset,omitempty"` // a default argument
 }
 
-// presets are arguments that make sense, by fault and else by what is wanted.
+// presets are arguments for a start, by fault or by syntax.
 var presets = map[string]string{
 	"error":          "4006:Not authenticated",
 	"http-error":     "4000:Invalid Client ID",
@@ -243,9 +223,7 @@ func faultViews(help string) (out []faultView) {
 		name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		v := faultView{Help: strings.TrimSpace(text)}
 		v.Name, v.Want, _ = strings.Cut(name, "=")
-		if v.Preset = presets[v.Name]; v.Preset == "" {
-			v.Preset = presets[v.Want]
-		}
+		v.Preset = cmp.Or(presets[v.Name], presets[v.Want])
 		out = append(out, v)
 	}
 	return out

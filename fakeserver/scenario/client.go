@@ -4,93 +4,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"sidetone/fakeserver"
 )
 
-// A client is a fake client at work, and what it was told.
+// A client is a fake client of a run, with what it was told.
 type client struct {
-	spec     clientSpec
-	srv      *fakeserver.Server // nil before the first start
-	running  bool
-	seq      int // of the last payload that was read
-	before   *fakeserver.Payload
-	payloads []fakeserver.Payload
-	cursor   int
+	spec    clientSpec
+	srv     *fakeserver.Server // nil before the first start
+	running bool
+	seq     int // of the last payload that was read
+	history     // since the last action began, without its anchor
 }
 
-// history returns what has come so far.
-func (c *client) history(anchor time.Time) history {
-	c.read()
-	return history{c.before, c.payloads, anchor, c.cursor}
-}
-
-// expired is a context that has ended: what waits with it looks once.
-var expired = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
-// read takes over what was recorded and not read yet.
+// read adds the payloads that were recorded since the last call to the history.
 func (c *client) read() {
 	for c.srv != nil {
-		p, err := c.srv.WaitPayload(expired, c.seq)
-		if err != nil {
+		p, ok := c.srv.NextPayload(c.seq)
+		if !ok {
 			return
 		}
-		c.take(p)
+		c.seq = p.Seq
+		c.payloads = append(c.payloads, p)
 	}
 }
 
-func (c *client) take(p fakeserver.Payload) {
-	c.seq = p.Seq
-	c.payloads = append(c.payloads, p)
+// historySince returns what has come so far; anchor is when the last action ended.
+func (c *client) historySince(anchor time.Time) history {
+	c.read()
+	h := c.history
+	h.anchor = anchor
+	return h
 }
 
-// next returns when a payload has come, or the time. The error is the context's cause.
-func (c *client) next(ctx context.Context, until time.Time) error {
+// awaitPayload returns when there is a payload to read, or at a time. The error is the cause of
+// the context's end.
+func (c *client) awaitPayload(ctx context.Context, until time.Time) error {
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	if c.srv == nil {
 		<-timed.Done()
-	} else if p, err := c.srv.WaitPayload(timed, c.seq); err == nil {
-		c.take(p)
+	} else {
+		_, _ = c.srv.WaitPayload(timed, c.seq)
 	}
 	return reason(ctx)
 }
 
-// beginAction begins a new history: what was told so far is what was there before.
+// beginAction begins a new history, before which the last list so far was in force.
 func (c *client) beginAction() {
 	c.read()
-	c.before = history{before: c.before, payloads: c.payloads}.reported(len(c.payloads))
-	c.payloads, c.cursor = nil, 0
+	c.history = history{before: c.reported(len(c.payloads))}
 }
 
-// restartHistory is for a new life of the client, which was told nothing yet.
-func (c *client) restartHistory() {
-	c.beginAction()
-	c.before = nil
-}
-
-// do does what a step says, and says what came of it.
+// do executes a step and says what came of it.
 func (c *client) do(d clientAction) (seen string, err error) {
-	switch {
-	case d.verb == "start":
-		return c.start(d.ports)
-	case c.srv == nil:
+	switch starts := d.verb == "start" || d.verb == "resume"; {
+	case c.srv == nil && d.verb != "start":
 		return "", errors.New("it has never run")
+	case c.running && starts:
+		return "", errors.New("it runs already")
+	case !c.running && (d.verb == "stop" || d.verb == "restart"):
+		return "", errors.New("it does not run")
 	}
 	switch d.verb {
+	case "start":
+		return c.start(d.ports)
 	case "stop":
-		return "stopped", c.stop()
+		c.srv.Stop()
+		c.running = false
+		return "stopped", nil
 	case "restart":
-		if err := c.stop(); err != nil {
-			return "", err
-		}
+		c.srv.Stop()
+		c.running = false
 		return c.resume(d.ports)
 	case "resume":
 		return c.resume(d.ports)
@@ -109,9 +96,6 @@ func (c *client) do(d clientAction) (seen string, err error) {
 }
 
 func (c *client) start(ports []int) (seen string, err error) {
-	if c.running {
-		return "", errors.New("it runs already")
-	}
 	o := c.spec.options
 	if len(ports) > 0 {
 		o.Ports = ports
@@ -121,25 +105,13 @@ func (c *client) start(ports []int) (seen string, err error) {
 		return "", err
 	}
 	c.close()
-	c.srv, c.running, c.seq = srv, true, 0
-	c.before, c.payloads, c.cursor = nil, nil, 0
+	c.srv, c.running, c.seq, c.history = srv, true, 0, history{}
 	return "listens on " + c.srv.Address(), nil
 }
 
-func (c *client) stop() error {
-	if !c.running {
-		return errors.New("it does not run")
-	}
-	c.srv.Stop()
-	c.running = false
-	return nil
-}
-
 func (c *client) resume(ports []int) (seen string, err error) {
-	if c.running {
-		return "", errors.New("it runs already")
-	}
-	c.restartHistory()
+	c.read()
+	c.history = history{} // nothing was reported since it started again
 	if err := c.srv.Resume(ports...); err != nil {
 		return "", err
 	}
@@ -147,7 +119,7 @@ func (c *client) resume(ports []int) (seen string, err error) {
 	return "listens on " + c.srv.Address(), nil
 }
 
-// close ends the client for good.
+// close closes the client for good.
 func (c *client) close() {
 	if c.srv != nil {
 		_ = c.srv.Close() // always nil
@@ -155,20 +127,19 @@ func (c *client) close() {
 	c.running = false
 }
 
-// variable is the part of an environment variable's name that stands for a client.
+// variable is how a client is named in environment variables.
 func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
-// excerpt is the beginning of what was received last, in printable ASCII.
+// excerpt is the beginning of the last payload.
 func (c *client) excerpt() string {
 	const most = 600 // bytes
-	payloads := c.payloads
-	if c.before != nil {
-		payloads = slices.Concat([]fakeserver.Payload{*c.before}, payloads)
+	p := c.before
+	if n := len(c.payloads); n > 0 {
+		p = &c.payloads[n-1]
 	}
-	if len(payloads) == 0 {
+	if p == nil {
 		return ""
 	}
-	p := payloads[len(payloads)-1]
 	raw, more := p.Raw, ""
 	if len(raw) > most {
 		raw, more = raw[:most], "…"

@@ -9,8 +9,7 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A condition is what the list that a client was told last has to be like. What is not set
-// is not looked at.
+// A condition says what the last reported list has to be like. Empty fields match anything.
 type condition struct {
 	Device               selector  `yaml:"device,omitempty"`
 	HardwareMute         flagValue `yaml:"hardware_mute,omitempty"`
@@ -22,7 +21,7 @@ type condition struct {
 	Transport            transport `yaml:"transport,omitempty"`
 }
 
-// A selector picks devices of a list. An empty field fits all.
+// A selector selects devices of a list. Empty fields match anything.
 type selector struct {
 	ID     string     `yaml:"id,omitempty"`
 	Model  string     `yaml:"model,omitempty"`
@@ -30,7 +29,7 @@ type selector struct {
 	Type   deviceType `yaml:"type,omitempty"`
 }
 
-// A flag is one of the optional booleans of a device, and its wanted value.
+// A flag is one of the optional booleans of a device, with its expected value.
 type flag struct {
 	name string
 	want flagValue
@@ -48,7 +47,6 @@ func (c condition) flags() []flag {
 	return slices.DeleteFunc(all, func(f flag) bool { return f.want == "" })
 }
 
-// value is the flag as a scenario writes it.
 func (f flag) value(d fakeserver.Device) flagValue {
 	if b := f.of(d); b != nil {
 		return flagValue(strconv.FormatBool(*b))
@@ -56,11 +54,10 @@ func (f flag) value(d fakeserver.Device) flagValue {
 	return "absent"
 }
 
-func (c condition) empty() bool {
-	return c == condition{}
-}
+func (c condition) empty() bool { return c == condition{} }
 
-// holds reports whether a list is as wanted. Before the first report nothing holds: p is nil.
+// holds reports whether a list meets the condition. None does before the first report, when p
+// is nil.
 func (c condition) holds(p *fakeserver.Payload) bool {
 	if p == nil || c.Transport != "" && string(p.Transport) != string(c.Transport) {
 		return false
@@ -78,7 +75,8 @@ func (c condition) holds(p *fakeserver.Payload) bool {
 	return c.flagsHold(p.Devices)
 }
 
-// flagsHold reports whether there is a device to look at and all of them have the flags.
+// flagsHold reports whether there are devices to look at and all of them have the expected
+// flags.
 func (c condition) flagsHold(list []fakeserver.Device) bool {
 	if len(c.flags()) == 0 {
 		return true
@@ -95,17 +93,11 @@ func (c condition) flagsHold(list []fakeserver.Device) bool {
 }
 
 func (c condition) find(list []fakeserver.Device) []fakeserver.Device {
-	var found []fakeserver.Device
-	for _, d := range list {
-		if c.Device.fits(d) {
-			found = append(found, d)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(list), func(d fakeserver.Device) bool { return !c.Device.fits(d) })
 }
 
 // flagged are the devices whose flags are looked at: only an audioinput has any (rule R36), so
-// the others count only when the scenario asks for their type.
+// others count only if the scenario asks for their type.
 func (c condition) flagged(list []fakeserver.Device) []fakeserver.Device {
 	found := c.find(list)
 	if c.Device.Type != "" {
@@ -123,20 +115,14 @@ func (s selector) fits(d fakeserver.Device) bool {
 
 func (s span) contains(n int) bool { return n >= s.min && (s.max < 0 || n <= s.max) }
 
-// String is the condition in words, for reports.
 func (c condition) String() string {
 	var parts []string
 	of := c.Device.String()
 	for _, f := range c.flags() {
 		parts = append(parts, f.name+" "+string(f.want))
 	}
-	text := strings.Join(parts, ", ")
-	if text != "" && of != "" {
-		text += " of " + of
-	}
-	parts = nil
-	if text != "" {
-		parts = append(parts, text)
+	if n := len(parts); n > 0 && of != "" {
+		parts[n-1] += " of " + of
 	}
 	switch {
 	case c.Devices != nil:
@@ -174,7 +160,7 @@ func (s span) String() string {
 	return fmt.Sprintf("%d to %d", s.min, s.max)
 }
 
-// seen says what a list is like in the terms of the condition.
+// seen describes a list in the terms of the condition.
 func (c condition) seen(p *fakeserver.Payload) string {
 	if p == nil {
 		return "nothing was reported"

@@ -1,6 +1,6 @@
-// Package scenario runs scripts for certification labs: which fake clients there are, what
-// happens to them, to the agent under test and to the headset, and what the clients have to
-// be told within which time. docs/scenarios.md describes the language.
+// Package scenario runs scripts for certification labs. A script says which fake clients there
+// are, what happens to them, to the agent under test and to the headset, and what the clients
+// must be told within which time. docs/scenarios.md describes the language.
 //
 //	sc, problems := scenario.Load("certification.yaml", text)
 //	...
@@ -8,6 +8,6 @@
 //	...
 //	err = report.JUnit(file)
 //
-// It rests on the exported part of package fakeserver alone. The numbered rules in comments
-// are those of docs/protocol.md.
+// It uses only the exported part of package fakeserver. The numbered rules in comments are
+// those of docs/protocol.md.
 package scenario

@@ -16,7 +16,7 @@ const (
 	recordingTime = 50 * time.Millisecond
 )
 
-// An expectAction wants a condition to hold within a time, and counts to be right at its end.
+// An expectAction expects a condition to hold within a time, and counts to be right at its end.
 type expectAction struct {
 	Client string        `yaml:"client,omitempty"`
 	Within time.Duration `yaml:"within"`
@@ -27,19 +27,19 @@ type expectAction struct {
 	Warnings *span `yaml:"warnings,omitempty"`
 }
 
-// A count is how many payloads of a sort may come.
+// A count is an expected number of payloads.
 type count struct {
 	name string
 	span *span
 }
 
-// counts are those that are looked at.
+// counts are those that are expected.
 func (d expectAction) counts() []count {
 	all := []count{{"payloads", d.Payloads}, {"rejected", d.Rejected}, {"warnings", d.Warnings}}
 	return slices.DeleteFunc(all, func(c count) bool { return c.span == nil })
 }
 
-// of counts among the first n payloads.
+// of counts the first n payloads.
 func (c count) of(h history, n int) int {
 	total := 0
 	for _, p := range h.payloads[:n] {
@@ -76,41 +76,43 @@ func (d expectAction) expected() string {
 
 func (d expectAction) limit() time.Duration { return d.Within }
 
-func (d expectAction) judged() string { return d.Client }
-
 func (d expectAction) run(ctx context.Context, r *runner) outcome {
 	o := r.watch(ctx, d.Client, d.judge)
 	if d.Once && !o.failed {
-		r.settleLater(d)
+		r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.Client]}) // judged again later
 	}
 	return o
 }
 
-// watch judges a client anew with each payload, until that is decided.
+// watch judges a client again with each payload, until the verdict is decided.
 func (r *runner) watch(ctx context.Context, name string, judge func(h history, over time.Duration) verdict) outcome {
 	for c := r.clients[name]; ; {
-		over := time.Since(r.anchor) // before the reading, which has all that came until then
-		v := judge(c.history(r.anchor), over)
+		over := time.Since(r.anchor) // before reading, so that everything until then has been read
+		v := judge(c.historySince(r.anchor), over)
 		if v.decided {
 			c.cursor = max(c.cursor, v.cursor)
-			return v.outcome
+		} else if err := c.awaitPayload(ctx, r.anchor.Add(v.until)); err != nil {
+			v.decided, v.outcome = true, failure(err.Error())
 		}
-		if err := c.next(ctx, r.anchor.Add(v.until)); err != nil {
-			return failure(err.Error())
+		if v.failed {
+			v.excerpt = c.excerpt()
+		}
+		if v.decided {
+			return v.outcome
 		}
 	}
 }
 
-// A verdict is what an expectation says of a history. One that is not decided is looked at
-// again with the next payload, or when until, counted from the anchor, has come.
+// A verdict is the result of an expectation so far. While it is not decided, it is judged again
+// with the next payload, or at until, counted from the anchor.
 type verdict struct {
 	outcome
 	decided bool
 	until   time.Duration
-	cursor  int // payloads gone by
+	cursor  int // payloads passed
 }
 
-// judge decides as soon as it can. over is the time that has passed since the anchor.
+// judge decides as soon as possible. over is the time that has passed since the anchor.
 func (d expectAction) judge(h history, over time.Duration) verdict {
 	v := verdict{cursor: h.cursor}
 	met, wrong := true, ""
@@ -141,23 +143,22 @@ func (d expectAction) judge(h history, over time.Duration) verdict {
 	return v
 }
 
-// measureUntil extends the measured time to the payload that brought the least number of a count.
+// measureUntil extends the measured time to the payload with which a count reached its minimum.
 func (v *verdict) measureUntil(h history, c count) {
 	if c.span.min == 0 {
 		return
 	}
 	for n := range len(h.payloads) + 1 {
-		if c.of(h, n) < c.span.min {
-			continue
+		if c.of(h, n) >= c.span.min {
+			if took := h.arrival(n); v.measured == nil || took > *v.measured {
+				v.measured = &took
+			}
+			return
 		}
-		if took := h.arrival(n); v.measured == nil || took > *v.measured {
-			v.measured = &took
-		}
-		return
 	}
 }
 
-// judgeState reports whether the condition was met, and what makes it impossible.
+// judgeState reports whether the condition was met, or why it no longer can be.
 func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string) {
 	course := h.conditionHistory(d.condition)
 	if d.Once {
@@ -177,7 +178,7 @@ func (d expectAction) judgeState(h history, v *verdict) (met bool, wrong string)
 	return true, ""
 }
 
-// notOnce says why the condition was not brought by exactly one payload for good.
+// notOnce says why the condition did not come with exactly one payload, for good.
 func (d expectAction) notOnce(c conditionHistory) string {
 	came, went := c.transitions()
 	switch {
@@ -191,17 +192,12 @@ func (d expectAction) notOnce(c conditionHistory) string {
 	return ""
 }
 
-// lastsWhole reports whether the expectation has to wait until its time is over.
+// lastsWhole reports whether only the end of the time can decide.
 func (d expectAction) lastsWhole() bool {
-	for _, c := range d.counts() {
-		if c.span.max >= 0 {
-			return true
-		}
-	}
-	return d.Once
+	return d.Once || slices.ContainsFunc(d.counts(), func(c count) bool { return c.span.max >= 0 })
 }
 
-// seen says what the client was told by the first n payloads.
+// seen describes what the first n payloads reported.
 func (d expectAction) seen(h history, n int) string {
 	var parts []string
 	if !d.empty() {
@@ -213,7 +209,7 @@ func (d expectAction) seen(h history, n int) string {
 	return strings.Join(parts, "; ")
 }
 
-// A neverAction wants a condition not to hold for a time, which counts from its own beginning.
+// A neverAction expects a condition not to hold for a time, which begins with the step.
 type neverAction struct {
 	Client string        `yaml:"client,omitempty"`
 	For    time.Duration `yaml:"for"`
@@ -228,8 +224,6 @@ func (d neverAction) expected() string { return fmt.Sprintf("never %s", d.condit
 
 func (d neverAction) limit() time.Duration { return d.For }
 
-func (d neverAction) judged() string { return d.Client }
-
 func (d neverAction) run(ctx context.Context, r *runner) outcome {
 	lasts := time.Since(r.anchor) + d.For
 	return r.watch(ctx, d.Client, func(h history, over time.Duration) verdict { return d.judge(h, lasts, over) })
@@ -237,22 +231,21 @@ func (d neverAction) run(ctx context.Context, r *runner) outcome {
 
 // judge is told how long the time lasts from the anchor, of which over has passed.
 func (d neverAction) judge(h history, lasts, over time.Duration) verdict {
-	course := h.conditionHistory(d.condition)
-	reached, _, ok := course.from(h.cursor)
+	reached, _, ok := h.conditionHistory(d.condition).from(h.cursor)
+	took := h.arrival(reached)
+	v := verdict{decided: true, cursor: len(h.payloads)}
 	switch {
-	case ok && h.arrival(reached) <= lasts:
-		v := verdict{decided: true, cursor: len(h.payloads)}
-		took := h.arrival(reached)
+	case ok && took <= lasts:
 		v.outcome = failure(d.seen(h.reported(reached)))
 		v.measured = &took
-		return v
 	case over < lasts+recordingTime:
 		return verdict{until: lasts + recordingTime}
+	default:
+		v.seen = d.seen(h.reported(len(h.payloads)))
 	}
-	return verdict{decided: true, cursor: len(h.payloads), outcome: outcome{seen: d.seen(h.reported(len(h.payloads)))}}
+	return v
 }
 
-// round makes a measured time readable.
 func round(d time.Duration) time.Duration {
 	if d >= 10*time.Second {
 		return d.Round(10 * time.Millisecond)

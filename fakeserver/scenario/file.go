@@ -9,7 +9,6 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A scenarioFile is a file as it is written.
 type scenarioFile struct {
 	Name    string       `yaml:"name,omitempty"`
 	Clients []clientFile `yaml:"clients"`
@@ -33,7 +32,7 @@ type profile string
 
 func (profile) Enum() []string { return fakeserver.Profiles() }
 
-// A bucket is how many requests are let through at once; -1, written off, is all.
+// A bucket is how many requests are let through at once; "off", which is -1, is no limit.
 type bucket int
 
 const mostRequests = 1000
@@ -49,8 +48,8 @@ func (b *bucket) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A stepFile is a step with the keys of all actions, of which it has one: the actions of load.go say
-// what goes with what.
+// A stepFile is a step with the keys of all actions, of which it has one. The actions of
+// load.go say which keys go together.
 type stepFile struct {
 	Title string `yaml:"title,omitempty"`
 
@@ -79,7 +78,7 @@ type stepFile struct {
 	As         string        `yaml:"as,omitempty"`
 }
 
-// A span is a number with bounds. max is -1 when there is no upper one.
+// A span is a range of numbers. max is -1 if there is no upper bound.
 type span struct{ min, max int }
 
 const mostCounted = 1_000_000
@@ -113,7 +112,7 @@ func (s *span) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A flagValue is what a scenario wants of one of the optional booleans; "" is anything.
+// A flagValue is the expected value of an optional boolean; "" matches anything.
 type flagValue string
 
 func (f *flagValue) UnmarshalText(text []byte) error {

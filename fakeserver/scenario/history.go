@@ -1,20 +1,22 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"sidetone/fakeserver"
 )
 
-// A history is what one client was told since the last action that was not an expectation began.
+// A history is what one client was told since the beginning of the last action that was not an
+// expectation.
 type history struct {
-	before   *fakeserver.Payload  // the last list that was taken before; nil: none since the client began
-	payloads []fakeserver.Payload // since then, taken or not
+	before   *fakeserver.Payload  // the last list accepted before; nil: none since the client started
+	payloads []fakeserver.Payload // since then, accepted or not
 	anchor   time.Time            // when that action ended
-	cursor   int                  // how many payloads the expectations so far have gone by
+	cursor   int                  // how many payloads the expectations have passed so far
 }
 
-// reported is the list that was reported last when n of the payloads had come.
+// reported is the last accepted list after the first n payloads.
 func (h history) reported(n int) *fakeserver.Payload {
 	for i := n - 1; i >= 0; i-- {
 		if h.payloads[i].Err == nil {
@@ -24,8 +26,8 @@ func (h history) reported(n int) *fakeserver.Payload {
 	return h.before
 }
 
-// arrival is when the nth payload came, from the end of the action. What came while the action was still
-// under way came at once, and so did what was so before (n is 0).
+// arrival is when the nth payload came, from the end of the action. It is 0 for what came
+// during the action, and for what held before (n is 0).
 func (h history) arrival(n int) time.Duration {
 	if n == 0 {
 		return 0
@@ -33,8 +35,8 @@ func (h history) arrival(n int) time.Duration {
 	return max(0, h.payloads[n-1].Time.Sub(h.anchor))
 }
 
-// countWithin is how many payloads came before the time was over. Their order is that of their
-// numbers, from which their times may differ slightly when there are several connections.
+// countWithin is how many payloads came within a time. Payloads of several connections are in
+// the order of their numbers, from which their times may differ slightly.
 func (h history) countWithin(limit time.Duration) int {
 	n := 0
 	for i := range h.payloads {
@@ -45,7 +47,7 @@ func (h history) countWithin(limit time.Duration) int {
 	return n
 }
 
-// A conditionHistory is how a condition fared: from the number of payloads that had come, 0 first.
+// A conditionHistory says whether a condition held after each number of payloads, from 0.
 type conditionHistory []bool
 
 func (h history) conditionHistory(c condition) conditionHistory {
@@ -60,23 +62,21 @@ func (h history) conditionHistory(c condition) conditionHistory {
 	return held
 }
 
-// from finds the first time at or after the cursor that the condition held, and since when it
-// had held then.
+// from finds the first time at or after the cursor at which the condition held, and since when
+// it had held then.
 func (c conditionHistory) from(cursor int) (met, since int, ok bool) {
-	for met = cursor; met < len(c); met++ {
-		if !c[met] {
-			continue
-		}
-		since = met
-		for since > 0 && c[since-1] {
-			since--
-		}
-		return met, since, true
+	i := slices.Index(c[cursor:], true)
+	if i < 0 {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	met = cursor + i
+	for since = met; since > 0 && c[since-1]; {
+		since--
+	}
+	return met, since, true
 }
 
-// transitions counts how often the condition came to hold, and how often it ceased to.
+// transitions counts how often the condition began and ceased to hold.
 func (c conditionHistory) transitions() (came, went int) {
 	for i := 1; i < len(c); i++ {
 		switch {

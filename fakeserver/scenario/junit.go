@@ -45,7 +45,7 @@ var junit = template.Must(template.New("").Funcs(template.FuncMap{
 	"name":    Result.name,
 	"details": Result.details,
 	"number":  func(i int) string { return fmt.Sprintf("%02d", i+1) },
-	"seconds": func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }, // not every reader takes an exponent
+	"seconds": func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }, // some readers do not accept exponents
 	"slashes": filepath.ToSlash,
 	"lines":   func(list []string) string { return strings.Join(list, "\n") },
 	"xml": func(s string) (string, error) {
@@ -70,7 +70,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-// suites are the reports of the setup and of each round. The last one has the notes.
+// suites splits the report into the setup and the rounds. The last one has the notes.
 func (r *Report) suites() []*Report {
 	var all []*Report
 	for i, result := range r.Results {
@@ -80,7 +80,7 @@ func (r *Report) suites() []*Report {
 				s.Name = fmt.Sprintf("%s, round %d", r.Name, result.Round)
 			}
 			if s.Began.IsZero() {
-				s.Began = r.Began.Add(r.Took) // skipped, as all that follows
+				s.Began = r.Began.Add(r.Took) // skipped, like all that follow
 			}
 			all = append(all, s)
 		}
@@ -93,7 +93,7 @@ func (r *Report) suites() []*Report {
 	return all
 }
 
-// details is all that is known of a failure.
+// details is everything known about a failure.
 func (r Result) details() string {
 	var b strings.Builder
 	if r.Expected != "" {

@@ -18,12 +18,11 @@ import (
 // A Problem is one thing that is wrong with a scenario file.
 type Problem = strictyaml.Problem
 
-// maxProblems is how many problems of one file are told.
 const maxProblems = 100
 
-// Load reads a scenario. file is its name, which problems bear and whose folder relative paths
-// start at; it is not opened. Up to 100 problems are returned, in order of position; of a file
-// that is not YAML, the first. The scenario is nil when there is a problem.
+// Load reads a scenario. file is its name, for the problems and as the base of relative paths;
+// it is not opened. It returns up to 100 problems in order of position, or only the first if
+// the file is not YAML. The scenario is nil if there is a problem.
 func Load(file string, text []byte) (*Scenario, []Problem) {
 	var f scenarioFile
 	doc, problems := strictyaml.DecodeScript(file, text, &f)
@@ -39,20 +38,20 @@ func Load(file string, text []byte) (*Scenario, []Problem) {
 	return sc, nil
 }
 
-// A loader looks for mistakes that the types of a file cannot tell, and follows along which clients
-// would run. at is always the path of what is looked at.
+// A loader finds mistakes that the types of a file cannot express, and tracks which clients
+// would be running. at is always the path of what is checked.
 type loader struct {
 	doc       *strictyaml.Document
-	malformed []Problem // of what has no value
+	malformed []Problem // about values that could not be read
 	problems  []Problem
 	clients   []string
-	names     map[string]string // where each client is named, by its environment variable
+	names     map[string]string // path of each client name, by environment variable
 	running   map[string]bool
 	started   map[string]bool   // at least once
-	programs  map[string]string // where each background program is named
+	programs  map[string]string // path of the name of each background program
 }
 
-// report adds a problem, unless it is about something that has no value for another reason.
+// report adds a problem, unless it is about a value that could not be read anyway.
 func (l *loader) report(at, message, hint string) {
 	inside := func(path, of string) bool {
 		return path == of || strings.HasPrefix(path, of+".") || strings.HasPrefix(path, of+"[")
@@ -68,7 +67,7 @@ func (l *loader) report(at, message, hint string) {
 	l.problems = append(l.problems, p)
 }
 
-// firstAt is the hint for a name that stands twice.
+// firstAt is the hint for a duplicate name.
 func (l *loader) firstAt(path string) string {
 	line, _ := l.doc.Position(path)
 	return fmt.Sprintf("first on line %d", line)
@@ -125,7 +124,7 @@ func (l *loader) client(at string, f clientFile) clientSpec {
 	return clientSpec{name: f.Name, line: line, stopped: f.Stopped, privateIPC: f.IPC == "private", options: o}
 }
 
-// variableName is a name that an environment variable can bear too.
+// variableName matches names that can be part of an environment variable.
 var variableName = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
 func (l *loader) clientName(at, name string) {
@@ -153,7 +152,7 @@ func (l *loader) ports(at string, f clientFile) []int {
 	return append(f.Ports, l.port(at+".port", f.Port)...)
 }
 
-// port is the list of a port, which may be absent.
+// port is the list of an optional port.
 func (l *loader) port(at string, port *int) []int {
 	if port == nil {
 		return nil
@@ -161,7 +160,7 @@ func (l *loader) port(at string, port *int) []int {
 	return []int{l.between(at, *port, 0, 65535)}
 }
 
-// actions are the keys of which each step has one, with the keys that may go with each.
+// actions are the keys of which each step has one, with the keys that may accompany each.
 var actions = []struct {
 	name    string
 	options []string
@@ -214,7 +213,7 @@ func (l *loader) step(at string, f stepFile) step {
 	return s
 }
 
-// known checks the name of a client that stands at a path.
+// known checks the name of a client.
 func (l *loader) known(at, name string) string {
 	if !slices.Contains(l.clients, name) {
 		l.report(at, "there is no such client", strictyaml.Suggest(name, l.clients))
@@ -222,7 +221,8 @@ func (l *loader) known(at, name string) string {
 	return name
 }
 
-// addressed is the client of a step, which need not be named when there is only one. It must have run.
+// addressed is the client of a step; it need not be named if there is only one. It must have
+// been started.
 func (l *loader) addressed(at, name string) string {
 	where := at + ".client"
 	switch {
@@ -242,7 +242,7 @@ func (l *loader) addressed(at, name string) string {
 	return name
 }
 
-// clientAction reads a step whose value is a client, and checks that the client can do that.
+// clientAction reads a step whose value is a client, and checks that it can be done.
 func (l *loader) clientAction(at, verb string, s stepFile) action {
 	where := at + "." + verb
 	d := clientAction{verb: verb, client: l.known(where, l.doc.Text(where)), ports: l.port(at+".port", s.Port)}

@@ -18,8 +18,12 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	b.WriteString("| # | step | result | time | expected | seen |\n|---|---|---|---|---|---|\n")
 	for i, result := range r.Results {
+		status := string(result.Status)
+		if result.Status == Failed {
+			status = "**FAILED**"
+		}
 		fmt.Fprintf(&b, "| %d%s | %s | %s | %s | %s | %s |\n", i+1, r.roundMark(i),
-			plain(result.Title), result.mark(), result.time(), plain(result.Expected), plain(result.Seen))
+			plain(result.Title), status, result.time(), plain(result.Expected), plain(result.Seen))
 	}
 	for i, result := range r.Results {
 		if result.Status == Failed {
@@ -37,7 +41,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	return nil
 }
 
-// roundMark names the round where it changes, when there are several.
+// roundMark names the round where it changes, if there are several.
 func (r *Report) roundMark(i int) string {
 	last, this := r.Results[len(r.Results)-1].Round, r.Results[i].Round
 	if last < 2 || this == 0 || r.Results[max(0, i-1)].Round == this {
@@ -46,22 +50,15 @@ func (r *Report) roundMark(i int) string {
 	return fmt.Sprintf(" (round %d)", this)
 }
 
-func (r Result) mark() string {
-	if r.Status == Failed {
-		return "**FAILED**"
-	}
-	return string(r.Status)
-}
-
-// escapes are the signs that Markdown would act on.
+// escapes are the characters that Markdown interprets.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ",
 )
 
-// plain is a text that stays in its cell and means nothing to Markdown.
+// plain is a text without meaning to Markdown that stays in its cell.
 func plain(s string) string { return escapes.Replace(printable(s)) }
 
-// writeCode writes a block of code with a fence that the text does not contain.
+// writeCode writes a code block with a fence that the text does not contain.
 func writeCode(b *bytes.Buffer, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {

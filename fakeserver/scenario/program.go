@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A program is a process that a scenario has started.
+// A program is a process of a scenario.
 type program struct {
 	name   string
 	cmd    *exec.Cmd
-	output *os.File // stdout and stderr; a file, so that the end of the process is seen at once
+	output *os.File // stdout and stderr; a file, so that Wait returns when the process ends
 	done   chan struct{}
 	err    error // of the end; valid when done is closed
 	asked  bool  // to end
 }
 
-// start starts a program in a folder, with its output in a new file of the scratch folder.
+// start starts a program in a folder. Its output goes to a new file in the scratch folder.
 func start(d runAction, folder, scratch string, env []string) (*program, error) {
 	output, err := os.CreateTemp(scratch, "output-*")
 	if err != nil {
@@ -46,10 +46,10 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 	var wrong string
 	select {
 	case <-p.done:
+		wrong = p.status()
 		if p.err == nil {
-			return outcome{seen: "exit status 0"}
+			return outcome{seen: wrong}
 		}
-		wrong = p.err.Error()
 	case <-time.After(deadline):
 		wrong = fmt.Sprintf("it did not end within %v", deadline)
 	case <-ctx.Done():
@@ -59,15 +59,15 @@ func (p *program) finish(ctx context.Context, deadline time.Duration) outcome {
 	return outcome{failed: true, seen: wrong, excerpt: p.outputTail()}
 }
 
-// killAfter is how long a program may take to end at the end of a run.
+// killAfter is how long a program may take to end after it was asked to.
 const killAfter = 5 * time.Second
 
-// terminate asks the program and what it has started to end. What has not ended at the
-// deadline, or when the context ends, is killed; terminate then returns false. On Windows,
-// where a program cannot be asked, it is killed at once.
+// terminate asks the program and what it has started to end. At the deadline, or when the
+// context ends, it kills what is left and returns false. On Windows, where programs cannot be
+// asked, it kills them at once.
 func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	p.asked = true
-	if ended, _ := p.ended(); ended {
+	if p.ended() {
 		return true
 	}
 	terminateGroup(p.cmd.Process)
@@ -82,35 +82,37 @@ func (p *program) terminate(ctx context.Context, deadline time.Duration) bool {
 	return false
 }
 
-// ended reports whether the program has ended, and how.
-func (p *program) ended() (ended bool, how string) {
+func (p *program) ended() bool {
 	select {
 	case <-p.done:
+		return true
 	default:
-		return false, ""
+		return false
 	}
-	if p.err != nil {
-		return true, p.err.Error()
-	}
-	return true, "exit status 0"
 }
 
-// outputTail is the end of the program's output, in printable characters.
+func (p *program) status() string {
+	if p.err != nil {
+		return p.err.Error()
+	}
+	return "exit status 0"
+}
+
+// outputTail is the end of the output, in printable characters.
 func (p *program) outputTail() string {
 	const most = 2 << 10 // bytes
 	info, err := p.output.Stat()
 	if err != nil {
 		return ""
 	}
-	tail := io.NewSectionReader(p.output, max(0, info.Size()-most), most)
-	data, err := io.ReadAll(tail)
+	data, err := io.ReadAll(io.NewSectionReader(p.output, max(0, info.Size()-most), most))
 	if err != nil {
 		return ""
 	}
 	return printable(string(data))
 }
 
-// release releases what is kept of a program that has ended.
+// release removes the output of a program that has ended.
 func (p *program) release() {
 	_ = p.output.Close()
 	_ = os.Remove(p.output.Name())

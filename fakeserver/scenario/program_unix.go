@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// setOwnGroup gives a program a process group of its own, so that what it starts ends with it, and
-// Ctrl-C in the operator's terminal reaches the scenario only, which ends all in order.
+// setOwnGroup gives a program its own process group, so that what it starts ends with it.
+// Ctrl-C in the terminal then reaches only the scenario, which ends everything in order.
 func setOwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminateGroup and killGroup are for a program whose end was not seen yet. A process that has just
-// ended is no error.
+// terminateGroup and killGroup ignore that a process may just have ended.
 func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -7,7 +7,7 @@ import (
 
 func setOwnGroup(*exec.Cmd) {}
 
-// terminateGroup kills: Windows has no way to ask a program without a window to end.
+// terminateGroup kills: Windows cannot ask a program without a window to end.
 func terminateGroup(p *os.Process) { _ = p.Kill() }
 
 func killGroup(p *os.Process) { _ = p.Kill() }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// A Status says how a step ended.
+// A Status is how a step ended.
 type Status string
 
 // The ways a step ends.
@@ -17,21 +17,20 @@ const (
 	Skipped Status = "skipped" // the run ended before it
 )
 
-// A Result is what became of one step.
+// A Result is the result of one step.
 type Result struct {
 	Round    int // of the steps, from 1; 0: the clients and the setup
 	Line     int // where the step is in the file
 	Title    string
 	Status   Status
-	Began    time.Time      // zero when skipped
+	Began    time.Time      // zero if skipped
 	Took     time.Duration  // how long the step lasted
 	Measured *time.Duration // from the end of the action before to the payload that brought what was expected
-	Expected string         // "" when the step is not an expectation
+	Expected string         // "" if the step is not an expectation
 	Seen     string
-	Excerpt  string // when failed: of the last payload, or of a program's output
+	Excerpt  string // if failed: of the last payload, or of a program's output
 }
 
-// name is the title with what was expected.
 func (r Result) name() string {
 	if r.Expected == "" {
 		return r.Title
@@ -39,7 +38,7 @@ func (r Result) name() string {
 	return r.Title + ": " + r.Expected
 }
 
-// time is the time that a reader wants to know.
+// time is the time to show.
 func (r Result) time() string {
 	switch {
 	case r.Status == Skipped:
@@ -47,23 +46,23 @@ func (r Result) time() string {
 	case r.Measured != nil:
 		return round(*r.Measured).String()
 	case r.Expected != "":
-		return "-" // how long was looked, which says nothing
+		return "-" // how long it looked says nothing
 	}
 	return round(r.Took).String()
 }
 
-// A Report is what became of a run.
+// A Report is the result of a run.
 type Report struct {
 	Name    string
 	File    string
-	Version string // of the program that ran it; "" when it did not say
-	Host    string // name of the machine; "" when it does not say
+	Version string // of the program that ran it; may be ""
+	Host    string // name of the machine; may be ""
 	System  string // operating system and architecture
 	Began   time.Time
 	Took    time.Duration
 	Results []Result
-	Notes   []string // what went wrong beside the steps
-	Ended   error    // why the run ended early; nil when it did not
+	Notes   []string // what went wrong apart from the steps
+	Ended   error    // why the run ended early; nil if it did not
 }
 
 // Failed reports whether a step failed or the run ended early.
@@ -99,7 +98,6 @@ func (r *Report) String() string {
 	return printable(text)
 }
 
-// plural is how many there are of something.
 func plural(n any, noun string) string {
 	count := fmt.Sprint(n)
 	if count != "1" {
@@ -108,7 +106,7 @@ func plural(n any, noun string) string {
 	return count + " " + noun
 }
 
-// printable replaces what may act on a terminal or is no text. Line ends stay.
+// printable replaces what could act on a terminal or is not text. Line ends stay.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsGraphic(r) {

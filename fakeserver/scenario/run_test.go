@@ -307,7 +307,7 @@ func TestFolder(t *testing.T) {
 		t.Skip("needs a POSIX shell")
 	}
 	sc := mustLoad(t, "clients: [{name: A, port: 0}]\nsteps:\n- run: [./here]\n")
-	require.NoError(t, os.WriteFile(filepath.Join(sc.folder(), "here"), []byte("#!/bin/sh\ntest -d \"$SCENARIO_DIR\"\n"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(sc.file), "here"), []byte("#!/bin/sh\ntest -d \"$SCENARIO_DIR\"\n"), 0o700))
 	r, err := sc.Run(t.Context(), Options{})
 	require.NoError(t, err)
 	require.Equal(t, "ok ok", statuses(r), "%+v", r.Results)

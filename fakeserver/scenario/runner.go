@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,27 +16,27 @@ import (
 	"sidetone/fakeserver/internal/host"
 )
 
-// Options say how a scenario is run. The zero value runs it once, silently and unattended.
+// Options configure a run. The zero value runs a scenario once, silently and unattended.
 type Options struct {
-	// Progress gets a line for each step, and the prompts. nil discards.
+	// Progress gets a line for each step, and the prompts. nil discards them.
 	Progress io.Writer
-	// Confirm is called after a prompt that has to be confirmed and returns when the operator
-	// has done so, or with an error, at the latest when the context ends. nil: nobody
-	// attends, and the run goes on at once.
+	// Confirm is called after a prompt that has to be confirmed. It returns when the operator has
+	// confirmed it, or an error, at the latest when the context ends. nil: the run is unattended
+	// and goes on at once.
 	Confirm func(context.Context) error
-	// Repeat is how often the steps are run, for soak tests; 0 means once. The setup is
-	// run once in any case.
+	// Repeat is how often the steps run, for soak tests; 0 means once. The setup always runs
+	// once.
 	Repeat int
-	// Timeout bounds the whole run; 0 is no bound.
+	// Timeout limits the whole run; 0 means no limit.
 	Timeout time.Duration
 	// Version is that of the program that runs the scenario, for the reports.
 	Version string
 }
 
-// errInterrupted is why a run whose context was cancelled has ended.
+// errInterrupted ends a run whose context was cancelled.
 var errInterrupted = errors.New("the run was interrupted")
 
-// An overError is why a run has ended whose time was over. It is a context.DeadlineExceeded.
+// An overError ends a run that took longer than its timeout. It is a context.DeadlineExceeded.
 type overError struct{ timeout time.Duration }
 
 func (e overError) Error() string {
@@ -44,7 +45,7 @@ func (e overError) Error() string {
 
 func (e overError) Unwrap() error { return context.DeadlineExceeded }
 
-// reason is why a context has ended; nil when it has not.
+// reason is why a context has ended; nil if it has not.
 func reason(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -53,12 +54,12 @@ func reason(ctx context.Context) error {
 	return cause
 }
 
-// A runner is a scenario at work.
+// A runner runs a scenario.
 type runner struct {
 	scenario *Scenario
 	opts     Options
 	report   *Report
-	scratch  string // a folder for programs, removed at the end
+	scratch  string // folder for programs, removed at the end
 	clients  map[string]*client
 	programs []*program // in the background
 	anchor   time.Time  // when the last action ended that was neither an expectation nor a wait
@@ -68,24 +69,21 @@ type runner struct {
 	printing sync.Mutex
 }
 
-// A pending expectation was met, and fails after all when what it saw is taken back before
-// the next action.
+// A pending expectation was met, but fails if what it saw is taken back before the next action.
 type pending struct {
 	result int // of the report
 	action expectAction
 	client *client
 }
 
-// Run runs the scenario: the clients and the setup, then the steps. An expectation that fails
-// does not end the run, a step that cannot be done does. When the context ends, everything that
-// was started is ended in order. The report is never nil and has all that was done; the error
-// says why the run ended early: it was interrupted, its time was over, or the computer would
-// not let it begin.
+// Run runs the scenario: the clients and the setup, then the steps. A failed expectation does
+// not end the run, a step that cannot be done does. When the context ends, everything that was
+// started is ended in order. The report is never nil and has everything that was done; the
+// error says why the run ended early: it was interrupted, timed out, or could not begin.
 func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
 	r := &runner{scenario: s, opts: opts, clients: map[string]*client{}}
-	r.report = &Report{
-		Name: s.name, File: s.file, Version: opts.Version, Host: host.Name(), System: host.System(), Began: time.Now(),
-	}
+	name, _ := os.Hostname() // a report can do without
+	r.report = &Report{Name: s.name, File: s.file, Version: opts.Version, Host: name, System: host.System(), Began: time.Now()}
 	if r.opts.Progress == nil {
 		r.opts.Progress = io.Discard
 	}
@@ -107,7 +105,6 @@ func (s *Scenario) Run(ctx context.Context, opts Options) (*Report, error) {
 	return r.report, r.report.Ended
 }
 
-// runAll runs everything there is to do.
 func (r *runner) runAll(ctx context.Context) {
 	var first []step
 	for _, spec := range r.scenario.clients {
@@ -131,7 +128,7 @@ func (r *runner) runAll(ctx context.Context) {
 	}
 }
 
-// runSteps runs steps one after another, or skips them.
+// runSteps runs or skips steps.
 func (r *runner) runSteps(ctx context.Context, steps []step) {
 	for i, s := range steps {
 		result := Result{Round: r.round, Line: s.line, Title: s.title, Status: Skipped}
@@ -150,7 +147,7 @@ func (r *runner) runSteps(ctx context.Context, steps []step) {
 }
 
 func (r *runner) do(ctx context.Context, s step, result *Result) {
-	e, judges := s.do.(expectation)
+	_, judges := s.do.(expectation)
 	_, waits := s.do.(waitAction)
 	changes := !judges && !waits
 	if changes {
@@ -166,13 +163,10 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 	if o.failed {
 		result.Status, result.Excerpt = Failed, o.excerpt
 		r.broken = !judges
-		if judges {
-			result.Excerpt = r.clients[e.judged()].excerpt()
-		}
 	}
 }
 
-// beginAction ends what the expectations look at, and begins anew.
+// beginAction begins new histories.
 func (r *runner) beginAction() {
 	r.settlePending()
 	for _, c := range r.clients {
@@ -180,16 +174,11 @@ func (r *runner) beginAction() {
 	}
 }
 
-// settleLater has an expectation looked at again when the next action begins.
-func (r *runner) settleLater(d expectAction) {
-	r.pending = append(r.pending, pending{len(r.report.Results), d, r.clients[d.Client]})
-}
-
-// settlePending judges the expectations again of which all has been seen now.
+// settlePending judges the pending expectations a last time.
 func (r *runner) settlePending() {
 	for _, p := range r.pending {
 		result := &r.report.Results[p.result]
-		wrong := p.action.notOnce(p.client.history(r.anchor).conditionHistory(p.action.condition))
+		wrong := p.action.notOnce(p.client.historySince(r.anchor).conditionHistory(p.action.condition))
 		if wrong == "" || result.Status != Passed {
 			continue
 		}
@@ -199,7 +188,7 @@ func (r *runner) settlePending() {
 	r.pending = nil
 }
 
-// launch starts a program that can find the folder of the run and the clients' ports.
+// launch starts a program with the folder of the run and the clients' ports in its environment.
 func (r *runner) launch(d runAction) (*program, error) {
 	env := append(os.Environ(), "SCENARIO_DIR="+r.scratch)
 	for name, c := range r.clients {
@@ -207,34 +196,20 @@ func (r *runner) launch(d runAction) (*program, error) {
 			env = append(env, fmt.Sprintf("SCENARIO_PORT_%s=%d", variable(name), c.srv.Port()))
 		}
 	}
-	folder, err := filepath.Abs(r.scenario.folder())
+	folder, err := filepath.Abs(filepath.Dir(r.scenario.file))
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the folder of %s: %w", r.scenario.file, err)
 	}
 	return start(d, folder, r.scratch, env)
 }
 
-// program finds the background program that was started last under a name.
-func (r *runner) program(name string) *program {
-	for i := len(r.programs) - 1; i >= 0; i-- {
-		if r.programs[i].name == name {
-			return r.programs[i]
-		}
-	}
-	return nil
-}
-
-// endPrograms ends the background programs but the first few, the youngest first. What the
-// clients are told meanwhile concerns no expectation.
+// endPrograms ends the background programs, except for the first few, the youngest first. No
+// expectation looks at what the clients are told meanwhile.
 func (r *runner) endPrograms(keep int) {
-	for i := len(r.programs) - 1; i >= keep; i-- {
-		p := r.programs[i]
-		title := firstLine(strings.Join(p.cmd.Args, " "))
-		if p.name != "" {
-			title = p.name
-		}
-		if ended, how := p.ended(); ended && !p.asked {
-			r.note("%s ended by itself: %s\n%s", title, how, p.outputTail())
+	for _, p := range slices.Backward(r.programs[keep:]) {
+		title := cmp.Or(p.name, firstLine(strings.Join(p.cmd.Args, " ")))
+		if ended := p.ended(); ended && !p.asked {
+			r.note("%s ended by itself: %s\n%s", title, p.status(), p.outputTail())
 		} else if !ended && !p.terminate(context.Background(), killAfter) {
 			r.note("%s did not end within %v and was killed", title, killAfter)
 		}
@@ -247,8 +222,8 @@ func (r *runner) endPrograms(keep int) {
 	r.anchor = time.Now()
 }
 
-// end ends everything that was started. The programs come first, so that an agent can still
-// empty the clients' lists (rule R53).
+// end ends everything that was started. Programs end first, so that an agent can still clear
+// the clients' lists (rule R53).
 func (r *runner) end() {
 	r.settlePending()
 	r.endPrograms(0)
@@ -272,7 +247,6 @@ func (r *runner) printf(format string, args ...any) {
 	fmt.Fprintf(r.opts.Progress, format, args...)
 }
 
-// label says which step of which round it is.
 func (r *runner) label(number, of int) string {
 	label := fmt.Sprintf("%d/%d", number, of)
 	switch {
@@ -284,11 +258,11 @@ func (r *runner) label(number, of int) string {
 	return label
 }
 
-// reportEvery is how often somebody is told that a step goes on.
+// reportEvery is how often the progress says that a step goes on.
 const reportEvery = 5 * time.Second
 
-// reportWait says now and then that a step goes on, and how long it may take. The function that
-// it returns ends that.
+// reportWait reports now and then that a step goes on, and how long it may take, until end is
+// called.
 func (r *runner) reportWait(label string, s step) (end func()) {
 	most := ""
 	if l, ok := s.do.(limited); ok && l.limit() > 0 {
@@ -325,5 +299,5 @@ func (r *runner) progress(label string, result Result) {
 	}
 }
 
-// maxExcerptLines is how many lines of an excerpt are shown at once; the reports have it whole.
+// maxExcerptLines is how many lines of an excerpt the progress shows; the reports have all.
 const maxExcerptLines = 10

@@ -9,7 +9,8 @@ import (
 	"sidetone/fakeserver"
 )
 
-// A clientAction starts or ends a client, closes its connections, or makes it freeze or misbehave.
+// A clientAction starts or stops a client, drops its connections, or makes it freeze or
+// misbehave.
 type clientAction struct {
 	verb   string // key of the step
 	client string
@@ -46,9 +47,8 @@ type promptAction struct {
 func (d promptAction) String() string { return "prompt: " + firstLine(d.text) }
 
 func (d promptAction) run(ctx context.Context, r *runner) outcome {
-	wait := d.confirm && r.opts.Confirm != nil
 	r.printf("\n>>> %s\n", strings.ReplaceAll(printable(strings.TrimRight(d.text, "\n")), "\n", "\n    "))
-	if !wait {
+	if !d.confirm || r.opts.Confirm == nil {
 		return outcome{seen: "shown"}
 	}
 	switch err := r.opts.Confirm(ctx); {
@@ -60,7 +60,6 @@ func (d promptAction) run(ctx context.Context, r *runner) outcome {
 	return outcome{seen: "confirmed"}
 }
 
-// A waitAction lets time pass.
 type waitAction struct{ lasts time.Duration }
 
 func (d waitAction) String() string { return fmt.Sprintf("wait %v", d.lasts) }
@@ -80,7 +79,6 @@ func (d waitAction) run(ctx context.Context, r *runner) outcome {
 	return outcome{}
 }
 
-// A runAction runs a program.
 type runAction struct {
 	args       []string
 	background bool
@@ -125,18 +123,22 @@ func (d terminateAction) String() string { return "terminate " + d.name }
 func (d terminateAction) limit() time.Duration { return d.deadline }
 
 func (d terminateAction) run(ctx context.Context, r *runner) outcome {
-	p := r.program(d.name)
+	var p *program // the one that was started last under this name
+	for _, other := range r.programs {
+		if other.name == d.name {
+			p = other
+		}
+	}
 	if p == nil {
 		return failure("it was not started")
 	}
-	if ended, how := p.ended(); ended {
-		return outcome{failed: true, seen: "it had ended by itself: " + how, excerpt: p.outputTail()}
+	if p.ended() {
+		return outcome{failed: true, seen: "it had ended by itself: " + p.status(), excerpt: p.outputTail()}
 	}
 	if !p.terminate(ctx, d.deadline) {
 		return outcome{failed: true, seen: fmt.Sprintf("it did not end within %v and was killed", d.deadline), excerpt: p.outputTail()}
 	}
-	_, how := p.ended()
-	return outcome{seen: how}
+	return outcome{seen: p.status()}
 }
 
 func firstLine(s string) string {

@@ -190,7 +190,7 @@ func TestTheNewestSettingsSayWhichLinkIsNext(t *testing.T) {
 		require.Equal(t, HTTP, h.session().Transport, "its answer is waited for")
 		pass(20 * time.Second)
 		require.Equal(t, IPC, h.session().Transport)
-		require.Equal(t, map[fakeserver.Transport]int{fakeserver.IPC: 1}, s.Links())
+		require.Equal(t, map[fakeserver.Transport]int{fakeserver.IPC: 1}, s.ConnectionsByTransport())
 	})
 }
 
@@ -264,7 +264,7 @@ func TestALinkThatNewSettingsForbidIsNotGoneOnWith(t *testing.T) {
 		}
 		pass(time.Minute)
 		require.Equal(t, HTTP, h.session().Transport)
-		require.Equal(t, map[fakeserver.Transport]int{fakeserver.HTTP: 1}, s.Links())
+		require.Equal(t, map[fakeserver.Transport]int{fakeserver.HTTP: 1}, s.ConnectionsByTransport())
 		require.Equal(t, devices.True, mute(s))
 	})
 }

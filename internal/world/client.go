@@ -236,7 +236,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case p.ClientID != clientID:
 	case p.Err != nil || d.leaving:
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
-		!k.linkedSince.IsZero() && k.srv.Links()[fakeserver.IPC] > 0:
+		!k.linkedSince.IsZero() && k.srv.ConnectionsByTransport()[fakeserver.IPC] > 0:
 		k.violate("wiped", "is served over its socket, and got an empty list over HTTP")
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP: // it may be asking for a proof
 	case k.wasQueued(list): // by an earlier agent

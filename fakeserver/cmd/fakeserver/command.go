@@ -17,7 +17,7 @@ var version = "dev"
 
 const long = `fakeserver stands in for the local RPC server of the Discord client, on 127.0.0.1
 and on its IPC socket. It prints one line for every device list it is sent, and
-misbehaves on required.
+misbehaves on demand.
 
 Lines on stdin change it at run time; "help" lists them.
 

@@ -34,7 +34,6 @@ type conformFlags struct {
 	markdown, required string
 }
 
-// newConformCommand is the verb that asks another server.
 func newConformCommand(stdout, stderr io.Writer) *cobra.Command {
 	var f conformFlags
 	cmd := &cobra.Command{
@@ -96,9 +95,9 @@ func (f *conformFlags) check() error {
 	return nil
 }
 
-// print writes the report, if there is one, in the forms that were asked for,
-// each even when the other cannot be written. The error says what could not be,
-// or how the server differs from the model that is required.
+// print writes the report, if there is one, in the requested forms, each even if the other
+// cannot be written. The error says what could not be written, or how the server differs from
+// the required model.
 func (f *conformFlags) print(report *conform.Report, stdout io.Writer) error {
 	if report == nil {
 		return nil

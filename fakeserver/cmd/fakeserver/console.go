@@ -22,13 +22,13 @@ const consoleHelp = `commands, for all servers or, as in "@PTB restart", for the
 faults, written [N*][websocket/|http/|ipc/]NAME[=ARGUMENT]:
 `
 
-// A console changes servers by lines of text, and answers on out.
+// A console executes commands from lines of text, and answers on out.
 type console struct {
 	servers []*fakeserver.Server
 	out     io.Writer
 }
 
-// execute does what a line says. It reports false when that is to quit.
+// execute executes a line. It reports false if the line says to quit.
 func (c console) execute(line string) bool {
 	servers, line, err := c.addressed(strings.TrimSpace(line))
 	if err != nil {
@@ -61,7 +61,7 @@ func (c console) execute(line string) bool {
 	return true
 }
 
-// addressed are the servers a line is for, and the rest of the line.
+// addressed returns the servers that a line is for, and the rest of the line.
 func (c console) addressed(line string) ([]*fakeserver.Server, string, error) {
 	address, isOne := strings.CutPrefix(line, "@")
 	if !isOne {
@@ -83,7 +83,7 @@ func (c console) addressed(line string) ([]*fakeserver.Server, string, error) {
 	return nil, "", fmt.Errorf("no server is named %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// label begins what is said of a server that has a name.
+// label is the prefix of what is printed about a server that has a name.
 func label(srv *fakeserver.Server) string {
 	if srv.Name() == "" {
 		return ""
@@ -91,8 +91,8 @@ func label(srv *fakeserver.Server) string {
 	return srv.Name() + ": "
 }
 
-// do executes one verb, and returns what is to be said about it. A usageError is
-// a mistake in the line itself.
+// do executes one command and returns what to print. A usageError is a mistake in the line
+// itself.
 func do(srv *fakeserver.Server, verb, arg string, oneOfSeveral bool) (string, error) {
 	switch verb {
 	case "fault":

@@ -14,7 +14,7 @@ import (
 	"sidetone/fakeserver/page"
 )
 
-// flags are those of the servers to start, and of what is printed.
+// flags are those of the servers and of the output.
 type flags struct {
 	common                 fakeserver.Options // what all servers share
 	port, fault, ipc, page string
@@ -54,8 +54,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.common.NoHTTP, "no-http", false, "switch HTTP off")
 }
 
-// clients are the options of each server to start. They are told apart by name,
-// but for one that plays the documented client alone, which has none.
+// clients returns the options of each server. A single documented client has no name.
 func (f *flags) clients() ([]fakeserver.Options, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (f *flags) clients() ([]fakeserver.Options, error) {
 	return clients, nil
 }
 
-// check refuses what would silently mean the default.
+// check refuses values that would silently mean the default.
 func (f *flags) check() error {
 	switch {
 	case f.pretty && f.json:
@@ -111,7 +110,7 @@ func (f *flags) check() error {
 	return nil
 }
 
-// wanted are what flags take, by the type that pflag gives them.
+// wanted says what flags take, by their pflag type.
 var wanted = map[string]string{
 	"int":      "a whole number",
 	"uint64":   "a whole number, not below zero",
@@ -119,10 +118,10 @@ var wanted = map[string]string{
 	"bool":     "true or false",
 }
 
-// wrongFlag says in a sentence what a flag takes.
+// wrongFlag says what a flag takes.
 func wrongFlag(err error) error {
-	invalid := new(pflag.InvalidValueError)
-	if !errors.As(err, &invalid) {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
 		return err
 	}
 	flag := invalid.GetFlag()

@@ -1,5 +1,5 @@
 // Command fakeserver stands in for the local RPC server of the Discord client:
-// it shows what a device agent reports and misbehaves on required.
+// it shows what a device agent reports, and misbehaves on demand.
 package main
 
 import (
@@ -51,7 +51,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return exitFailed
 }
 
-// A helpWriter keeps why the help could not be printed, which cobra does not say.
+// A helpWriter keeps the error of printing the help, which cobra ignores.
 type helpWriter struct {
 	io.Writer
 	err error
@@ -63,7 +63,7 @@ func (w *helpWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// cannotPrint says that stdout does not take what is printed; nil when it does.
+// cannotPrint wraps an error of writing to stdout.
 func cannotPrint(err error) error {
 	if err == nil {
 		return nil

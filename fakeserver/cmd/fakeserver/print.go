@@ -14,17 +14,16 @@ import (
 	"sidetone/fakeserver"
 )
 
-// received is a payload with the name of the server that got it; "" when there
-// is but one server.
+// A received is a payload with the name of its server; "" if there is only one.
 type received struct {
 	server string
 	fakeserver.Payload
 }
 
-// A format is how a payload is printed.
+// A format formats a payload.
 type format func(received) []byte
 
-// printAll prints payloads as they come, until there are no more or the writer fails.
+// printAll prints payloads until the channel is closed or the writer fails.
 func printAll(w io.Writer, print format, payloads <-chan received) error {
 	for r := range payloads {
 		if _, err := w.Write(print(r)); err != nil {
@@ -57,7 +56,7 @@ func textLine(p received) []byte {
 	return []byte(b.String())
 }
 
-// indented is the payload in readable form; quoted when it is not JSON.
+// indented formats a payload for people; what is not JSON is quoted.
 func indented(raw []byte) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "  ", "  ") != nil {
@@ -66,7 +65,7 @@ func indented(raw []byte) []byte {
 	return append(append([]byte("  "), ascii(b.Bytes())...), '\n')
 }
 
-// ascii escapes what is not ASCII, since some of it acts on a terminal.
+// ascii escapes what is not ASCII: some of it could act on a terminal.
 func ascii(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
@@ -81,7 +80,7 @@ func ascii(text []byte) []byte {
 	return out
 }
 
-// A line is one payload as --json prints it. Fields may be added, never changed.
+// A line is one payload in the output of --json. Fields may be added, never changed.
 type line struct {
 	Server    string               `json:"server,omitempty"` // with several servers
 	Seq       int                  `json:"seq"`
@@ -90,12 +89,12 @@ type line struct {
 	Conn      int                  `json:"conn"`
 	ClientID  string               `json:"client_id"`
 	Nonce     string               `json:"nonce"`
-	Change    string               `json:"change,omitempty"`   // of a list that was taken
-	Rejected  string               `json:"rejected,omitempty"` // why it was not
+	Change    string               `json:"change,omitempty"`   // of an accepted list
+	Rejected  string               `json:"rejected,omitempty"` // why it was not accepted
 	Code      int                  `json:"code,omitempty"`     // of the rejection
 	Warnings  []string             `json:"warnings,omitempty"`
 	Fault     fakeserver.FaultKind `json:"fault,omitempty"`
-	Payload   any                  `json:"payload"` // a string when it is not JSON
+	Payload   any                  `json:"payload"` // a string if it is not JSON
 }
 
 func jsonLine(p received) []byte {

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"sidetone/fakeserver"
 )
 
-// maxServers bounds how many servers one command starts.
 const maxServers = 100
 
-// parseProfiles reads profiles written [N*]NAME, and has each as often as it
-// is to be played. None is one documented client.
+// parseProfiles reads profiles of the form [N*]NAME and repeats each N times. The default is
+// one documented client.
 func parseProfiles(texts []string) ([]fakeserver.Profile, error) {
 	if len(texts) == 0 {
 		return []fakeserver.Profile{fakeserver.Documented}, nil
@@ -36,15 +36,12 @@ func parseProfiles(texts []string) ([]fakeserver.Profile, error) {
 		if count > maxServers-len(list) {
 			return nil, fmt.Errorf("%q: more than %d servers", text, maxServers)
 		}
-		for range count {
-			list = append(list, profile)
-		}
+		list = append(list, slices.Repeat([]fakeserver.Profile{profile}, count)...)
 	}
 	return list, nil
 }
 
-// clientName names the servers of one command, after the builds of the client
-// that can run at once.
+// clientName names the servers after the builds of the client that can run at once.
 func clientName(i int) string {
 	if builds := []string{"Stable", "PTB", "Canary"}; i < len(builds) {
 		return builds[i]
@@ -52,7 +49,7 @@ func clientName(i int) string {
 	return fmt.Sprintf("client-%d", i+1)
 }
 
-// clientIPCDir is the folder in which the client has its IPC socket.
+// clientIPCDir is the folder of the client's IPC socket.
 func clientIPCDir() string {
 	if runtime.GOOS == "windows" {
 		return `\\.\pipe`

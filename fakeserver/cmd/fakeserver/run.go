@@ -15,7 +15,7 @@ import (
 	"sidetone/fakeserver/scenario"
 )
 
-// maxScenario is the largest scenario that is read, in bytes.
+// maxScenario is the largest scenario file, in bytes.
 const maxScenario = 1 << 20
 
 const runLong = `Starts the fake clients that a scenario names, does its steps in order and checks what the
@@ -106,7 +106,7 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 	return err
 }
 
-// load reads a scenario and prints what is wrong with it.
+// load reads a scenario and prints its problems.
 func load(file string, stderr io.Writer) (*scenario.Scenario, error) {
 	text, err := regular.ReadFile(file, maxScenario)
 	if err != nil {
@@ -122,8 +122,7 @@ func load(file string, stderr io.Writer) (*scenario.Scenario, error) {
 	return sc, nil
 }
 
-// confirm returns what waits for Enter. When stdin has ended nobody attends, and nothing is
-// waited for.
+// confirm returns a function that waits for Enter. Once stdin has ended, it does not wait.
 func confirm(ctx context.Context, stdin io.Reader, stderr io.Writer) func(context.Context) error {
 	var enter <-chan string
 	return func(step context.Context) error {
@@ -144,13 +143,13 @@ func confirm(ctx context.Context, stdin io.Reader, stderr io.Writer) func(contex
 	}
 }
 
-// A reportFile takes a report and is put into place when that is whole. nil is none.
+// A reportFile replaces a report once the new one is complete. nil is none.
 type reportFile struct {
 	flag, path string
 	temporary  *os.File
 }
 
-// newReportFile makes sure before the run that the report can be written after it.
+// newReportFile makes sure, before the run, that the report can be written.
 func newReportFile(flag, path string) (*reportFile, error) {
 	if path == "" {
 		return nil, nil
@@ -184,7 +183,7 @@ func (f *reportFile) write(report func(io.Writer) error) error {
 	return nil
 }
 
-// discard removes what was not put into place.
+// discard removes a report that was not completed.
 func (f *reportFile) discard() {
 	if f != nil {
 		_ = f.temporary.Close()

@@ -11,8 +11,8 @@ import (
 	"sidetone/fakeserver/page"
 )
 
-// flushTimeout is how long the last lines may take to be read by whoever reads
-// stdout, which may have stopped reading.
+// flushTimeout is how long the last lines may take to be read: the reader of stdout may have
+// stopped reading.
 const flushTimeout = time.Second
 
 // serve runs servers until the context ends, quit is read or stdout fails.
@@ -54,10 +54,15 @@ func serve(ctx context.Context, clients []fakeserver.Options, addr string, print
 	if err != nil {
 		return err
 	}
-	return flush(printed)
+	select {
+	case err := <-printed:
+		return err
+	case <-time.After(flushTimeout):
+		return nil
+	}
 }
 
-// startAll starts every server, or none.
+// startAll starts all servers, or none.
 func startAll(clients []fakeserver.Options) ([]*fakeserver.Server, error) {
 	var servers []*fakeserver.Server
 	for _, opts := range clients {
@@ -80,8 +85,7 @@ func closeAll(servers []*fakeserver.Server) {
 	}
 }
 
-// forward hands a payload on. When stdout is not read at all, ending must still
-// be possible.
+// forward hands a payload on. It must not block the end if nobody reads stdout.
 func forward(ctx context.Context, payloads chan<- received, r received) {
 	select {
 	case payloads <- r:
@@ -104,7 +108,7 @@ func handleLines(ctx context.Context, c console, lines <-chan string, printed <-
 			return err
 		case line, ok := <-lines:
 			if !ok {
-				lines = nil // stdin has ended, which is no reason to stop serving
+				lines = nil // stdin has ended: go on serving
 			} else if !c.execute(line) {
 				return nil
 			}
@@ -112,16 +116,7 @@ func handleLines(ctx context.Context, c console, lines <-chan string, printed <-
 	}
 }
 
-func flush(printed <-chan error) error {
-	select {
-	case err := <-printed:
-		return err
-	case <-time.After(flushTimeout):
-		return nil
-	}
-}
-
-// readLines ends with the context, or when the read that is under way returns.
+// readLines ends with the context, or when the current read returns.
 func readLines(ctx context.Context, r io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {

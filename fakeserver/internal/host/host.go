@@ -1,4 +1,4 @@
-// Package host names the machine that a report was made on.
+// Package host describes the machine that a report was made on.
 package host
 
 import (
@@ -6,12 +6,6 @@ import (
 	"runtime"
 	"strings"
 )
-
-// Name is what the machine calls itself; "" when it does not say.
-func Name() string {
-	name, _ := os.Hostname() // a report without it is no worse
-	return name
-}
 
 // System is the operating system and the architecture, and on Linux the distribution.
 func System() string {
