@@ -165,7 +165,7 @@ func (l *loader) file(layer Layer, path string, required bool) {
 func (l *loader) decode(layer Layer, path string, data []byte) {
 	doc, problems := strictyaml.Decode(path, data, l.config)
 	if layer == LayerPolicy && len(problems) == 0 {
-		problems = Unsaid(doc, "$")
+		problems = Unset(doc, "$")
 	}
 	l.problems = append(l.problems, problems...)
 	for _, s := range l.leaves {
@@ -175,10 +175,10 @@ func (l *loader) decode(layer Layer, path string, data []byte) {
 	}
 }
 
-// Unsaid are the keys below path without a value, which decide nothing: whoever writes one into a policy means something.
-func Unsaid(doc *strictyaml.Document, path string) []strictyaml.Problem {
+// Unset returns a problem for each key below path without a value. Such a key has no effect, which its author cannot have meant in a policy.
+func Unset(doc *strictyaml.Document, path string) []strictyaml.Problem {
 	const message = "the value is missing, and so the key decides nothing"
-	return doc.Unsaid(path, message, "write one, or leave the key out")
+	return doc.Unset(path, message, "write one, or leave the key out")
 }
 
 // set records where a value comes from and makes its paths absolute.

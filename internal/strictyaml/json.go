@@ -1,45 +1,36 @@
 package strictyaml
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
-func (n *Node) scalar() bool { return n.Kind != List && n.Kind != Object }
+func (n *node) scalar() bool { return n.kind < kindList }
 
-// json encodes n for a type with UnmarshalJSON. A number that is not valid in JSON becomes text.
-func (n *Node) json() []byte {
-	switch n.Kind {
-	case Null:
-		return []byte("null")
-	case Boolean, Number:
-		if json.Valid([]byte(n.Text)) {
-			return []byte(n.Text)
-		}
-		return quote(n.Text)
-	case List:
-		var parts [][]byte
-		for _, item := range n.Items {
-			parts = append(parts, item.json())
-		}
-		return wrap('[', parts, ']')
-	case Object:
-		var parts [][]byte
-		for _, f := range n.Fields {
-			parts = append(parts, append(append(quote(f.Name), ':'), f.Value.json()...))
-		}
-		return wrap('{', parts, '}')
-	default:
-		return quote(n.Text)
-	}
-}
-
-func wrap(open byte, parts [][]byte, end byte) []byte {
-	return append(append([]byte{open}, bytes.Join(parts, []byte{','})...), end)
-}
-
-// quote encodes s as JSON, which cannot fail for a string.
-func quote(s string) []byte {
-	out, _ := json.Marshal(s)
+// json encodes n for a type with UnmarshalJSON.
+func (n *node) json() []byte {
+	out, _ := json.Marshal(n.plain()) // cannot fail for these types
 	return out
+}
+
+// plain returns n as a value that encoding/json can encode. A number that is not valid in JSON becomes text.
+func (n *node) plain() any {
+	switch n.kind {
+	case kindNull:
+		return nil
+	case kindBoolean, kindNumber:
+		if json.Valid([]byte(n.text)) {
+			return json.RawMessage(n.text)
+		}
+	case kindList:
+		items := make([]any, len(n.items))
+		for i, item := range n.items {
+			items[i] = item.plain()
+		}
+		return items
+	case kindObject:
+		fields := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			fields[f.name] = f.value.plain()
+		}
+		return fields
+	}
+	return n.text
 }

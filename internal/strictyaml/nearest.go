@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxNames is how many valid names a hint lists.
+// maxNames is the maximum number of valid names that a hint lists.
 const maxNames = 12
 
 // Suggest returns the hint for an unknown name: the nearest valid one, or all of them if none is
