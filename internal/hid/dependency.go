@@ -55,7 +55,7 @@ func (t *Tracker) invalidateUnknown(at, now time.Time) {
 		t.forgetAll(at, now, func(o *sensor) bool { return o != s && o.isTwinOf(s) })
 		// The product may have been disconnected since its states were reported.
 		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
-			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.value.Known() && o.unit == s.unit })
+			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.Value.Known() && o.unit == s.unit })
 		}
 	}
 }

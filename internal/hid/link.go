@@ -20,7 +20,7 @@ func (t *Tracker) links() map[unit]devices.Tri {
 		if latest[s.unit] == nil {
 			latest[s.unit] = make(map[string]*sensor)
 		}
-		if other := latest[s.unit][s.Path]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
+		if other := latest[s.unit][s.Path]; other == nil || !other.Value.Known() || s.Value.Known() && s.Since.After(other.Since) {
 			latest[s.unit][s.Path] = s
 		}
 	}
@@ -39,7 +39,7 @@ func (t *Tracker) links() map[unit]devices.Tri {
 func linkState(l devices.Source, latest map[string]*sensor) devices.Tri {
 	if l.Derive == nil {
 		if s := latest[l.Path]; s != nil {
-			return s.value
+			return s.Value
 		}
 		return devices.Unknown
 	}
@@ -76,10 +76,10 @@ func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 		case is == devices.False:
 			d.forget(at, now, mine)
 		case is == devices.Unknown: // queries under way may still be answered
-			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.value.Known() || !s.due.IsZero()) })
+			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.Value.Known() || !s.Due.IsZero()) })
 		case was == devices.False:
 			// A toggle pressed in the meantime was switched on before its link was known to be up.
-			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.pressedSinceReset })
+			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.PressedSinceReset })
 			d.forget(at, now, mine)
 			for _, s := range started {
 				s.linkUp(at)

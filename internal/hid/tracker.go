@@ -61,7 +61,7 @@ func anySensor(*sensor) bool { return true }
 
 // isForgotten reports whether the state is unknown and not being queried.
 func isForgotten(s *sensor) bool {
-	return !s.value.Known() && (s.exchange == nil || !s.exchange.waiting)
+	return !s.Value.Known() && (s.exchange == nil || !s.exchange.waiting())
 }
 
 // forgetUnit makes all states of the device's units unknown: the last report of one interface may be older
@@ -256,9 +256,9 @@ func (t *Tracker) Readings() []devices.Reading {
 		if !s.isReading() {
 			continue
 		}
-		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.value}
-		if s.value.Known() {
-			r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
+		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.Value}
+		if s.Value.Known() {
+			r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.Since
 		}
 		out = append(out, r)
 	}
