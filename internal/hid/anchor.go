@@ -65,12 +65,7 @@ func (t *Tracker) askAnchors(toggle *sensor, m Moment, at, now time.Time) {
 
 // wasPressed reports whether the rule's button was pressed on any interface of the unit since its state was last forgotten.
 func (t *Tracker) wasPressed(toggle *sensor) bool {
-	for _, s := range t.sensors() {
-		if s.isTwinOf(toggle) && s.PressedSinceReset {
-			return true
-		}
-	}
-	return false
+	return t.anySensorIs(func(s *sensor) bool { return s.isTwinOf(toggle) && s.PressedSinceReset })
 }
 
 // isTwinOf reports whether both apply the same rule to interfaces of one unit.

@@ -8,15 +8,7 @@ import (
 // isMissingDependency reports whether none of the levels that an answer depends on is read on any interface of its unit,
 // for example for lack of permission: then nothing would tell when the answer is outdated.
 func (t *Tracker) isMissingDependency(s *sensor) bool {
-	if len(s.DependsOn) == 0 {
-		return false
-	}
-	for _, level := range t.sensors() {
-		if s.dependsOn(level) {
-			return false
-		}
-	}
-	return true
+	return len(s.DependsOn) > 0 && !t.anySensorIs(s.dependsOn)
 }
 
 func (s *sensor) dependsOn(level *sensor) bool {

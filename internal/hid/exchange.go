@@ -40,14 +40,9 @@ type exchangeState struct {
 
 func (x *exchange) waiting() bool { return !x.Until.IsZero() }
 
-// start starts from the first step. It returns the request to send, if there is one.
-func (x *exchange) start(now time.Time) (Request, bool) {
-	x.Step = 0
-	return x.send(now)
-}
-
-// send prepares the request of this step, and returns it if there is one and it has no pause.
-func (x *exchange) send(now time.Time) (Request, bool) {
+// goTo starts a step, and returns its request if there is one and it is not to be sent after a pause.
+func (x *exchange) goTo(step int, now time.Time) (Request, bool) {
+	x.Step = step
 	r, ok := x.request(x.Step)
 	x.end()
 	if !ok {
@@ -83,12 +78,6 @@ func (x *exchange) due() time.Time {
 		return x.PausedUntil
 	}
 	return x.Until
-}
-
-// next goes on to the next request.
-func (x *exchange) next(now time.Time) (Request, bool) {
-	x.Step++
-	return x.send(now)
 }
 
 // query is the script of a hid_query.

@@ -86,7 +86,7 @@ func (d *trackedDevice) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.asking, d.queue = d.queue[0], d.queue[1:]
 		d.asking.LastAsked = now
-		d.send(d.asking.exchange.start(now))
+		d.send(d.asking.exchange.goTo(0, now))
 	}
 }
 
@@ -181,7 +181,7 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 		s.update(v, at)
 		s.StatedAt = s.LastAsked
 	}
-	d.send(s.exchange.next(now))
+	d.send(s.exchange.goTo(s.exchange.Step+1, now))
 	if !v.Known() {
 		s.unconfirmed(at)
 	}
@@ -201,7 +201,7 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 // failed.
 func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 	if s.exchange.answeredByReport() {
-		d.send(s.exchange.next(now))
+		d.send(s.exchange.goTo(s.exchange.Step+1, now))
 	} else {
 		s.exchange.end()
 		d.asked = 0
