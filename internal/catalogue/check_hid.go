@@ -253,21 +253,14 @@ func (k SourceKind) reportsChanges() bool {
 // neverRefreshed reports whether k asks the device once and nothing makes it ask again.
 func (k SourceKind) neverRefreshed() bool {
 	switch {
+	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0: // the device sends nothing when a program sets it
+		return k.HIDQuery.PollMS == 0
 	case k.HIDQuery != nil:
-		return !k.HIDQuery.refreshes()
+		return len(k.HIDQuery.AskOn) == 0
 	case k.HIDPP != nil:
 		return k.HIDPP.Event == nil && len(k.HIDPP.AskOn) == 0
 	}
 	return false
-}
-
-// refreshes reports whether something makes the query ask again. The device sends nothing when programs set an output
-// report, so last_output must be polled.
-func (q *HIDQuery) refreshes() bool {
-	if len(q.LastOutput) > 0 {
-		return q.PollMS != 0
-	}
-	return len(q.AskOn) > 0
 }
 
 // staleness finds a state that is queried once and would never change again. covered: earlier sources hear of each

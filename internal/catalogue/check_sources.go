@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -42,30 +43,22 @@ func (p Product) reportsInput() bool {
 	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == devices.AudioInput })
 }
 
-var sourceKinds = []string{
-	devices.ViaOSEndpointMute, devices.ViaOSEffects, devices.ViaALSACtl, devices.ViaHIDUsage, devices.ViaHIDReport,
-	devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
-}
-
-// kinds lists the kinds of source that are set in k.
-func (k SourceKind) kinds() []string {
-	named := []bool{
-		k.OSEndpointMute != nil, k.OSEffects != nil, k.ALSACtl != nil, k.HIDUsage != nil, k.HIDReport != nil, k.HIDQuery != nil,
-		k.HIDPP != nil, k.Derive != nil, k.Const != nil,
-	}
-	var out []string
-	for i, kind := range sourceKinds {
-		if named[i] {
-			out = append(out, kind)
+// kinds lists the kinds of source that are set in k, and all that there are, by their keys.
+func (k SourceKind) kinds() (set, all []string) {
+	for f, v := range reflect.ValueOf(k).Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		all = append(all, key)
+		if !v.IsNil() {
+			set = append(set, key)
 		}
 	}
-	return out
+	return set, all
 }
 
-// Via is the kind of source that is set in k, as in Origin.Via; "" if none is.
+// Via returns the kind of source that is set in k, as in Origin.Via; "" if none is.
 func (k SourceKind) Via() string {
-	for _, kind := range k.kinds() {
-		return kind
+	if set, _ := k.kinds(); len(set) > 0 {
+		return set[0]
 	}
 	return ""
 }
@@ -124,9 +117,9 @@ func (k SourceKind) readsHID() bool {
 
 // kind checks one source, and returns whether exactly one kind is set.
 func (f *faults) kind(path string, k SourceKind, u usage) bool {
-	kinds := k.kinds()
+	kinds, all := k.kinds()
 	if len(kinds) != 1 {
-		f.add(path, "one of "+strings.Join(sourceKinds, ", "), "want exactly one kind of source, found %d", len(kinds))
+		f.add(path, "one of "+strings.Join(all, ", "), "want exactly one kind of source, found %d", len(kinds))
 		return false
 	}
 	at := path + "." + kinds[0]
@@ -234,7 +227,7 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		return
 	}
 	for _, e := range earlier {
-		if e.Field != r.Field || len(e.kinds()) != 1 {
+		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 {
 			continue
 		}
 		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
@@ -285,8 +278,5 @@ func (m *OSEndpointMute) strict() bool {
 
 // effect returns the effect that an os_effects source of a flag reads.
 func (k SourceKind) effect(f devices.Field) devices.Field {
-	if k.OSEffects.Effect != "" {
-		return k.OSEffects.Effect
-	}
-	return f
+	return cmp.Or(k.OSEffects.Effect, f)
 }

@@ -2,6 +2,8 @@ package catalogue
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
@@ -113,15 +115,14 @@ type Derive struct {
 }
 
 // Terms yields the sources that d combines, with their paths below at.
-func (d Derive) Terms(at string) func(yield func(at string, k SourceKind) bool) {
+func (d Derive) Terms(at string) iter.Seq2[string, SourceKind] {
 	return func(yield func(string, SourceKind) bool) {
-		for i, k := range d.Or {
-			if !yield(fmt.Sprintf("%s.derive.or[%d]", at, i), k) {
-				return
-			}
+		operator := "and"
+		if d.Or != nil {
+			operator = "or"
 		}
-		for i, k := range d.And {
-			if !yield(fmt.Sprintf("%s.derive.and[%d]", at, i), k) {
+		for i, k := range slices.Concat(d.Or, d.And) {
+			if !yield(fmt.Sprintf("%s.derive.%s[%d]", at, operator, i), k) {
 				return
 			}
 		}
