@@ -94,7 +94,7 @@ func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",
 			location(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
 	}
-	c.doubt("a press that the agent does not addReport inverts the state;" +
+	c.doubt("a press that the agent does not see inverts the state;" +
 		" prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 

@@ -43,6 +43,7 @@ func Infer(s Session) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	l.noisyBits = l.countNoisyBits()
 	found := l.proposals()
 	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Summaries: l.summaries()}, nil
 }

@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
@@ -106,8 +105,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 		if p.role == pressed && len(values) == 0 {
 			return catalogue.ByteValue{}, false
 		}
-		slices.Sort(values)
-		for _, v := range slices.Compact(values) {
+		for _, v := range distinctBytes(values) {
 			if meaning[v].Known() && meaning[v] != devices.Of(p.muted) {
 				return catalogue.ByteValue{}, false
 			}
