@@ -7,7 +7,7 @@ import (
 
 func (f *faults) endpoints(path string, rules []EndpointRule) {
 	if len(rules) == 0 {
-		f.add(path, "", "no endpoints: nothing would be reported of this product")
+		f.add(path, "", "no endpoints: nothing of this product would be reported")
 	}
 	for i, r := range rules {
 		at := fmt.Sprintf("%s[%d]", path, i)

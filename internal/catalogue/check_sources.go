@@ -124,7 +124,7 @@ func (f *faults) kind(path string, k SourceKind, u usage) bool {
 	}
 	at := path + "." + kinds[0]
 	if !u.hardware && k.Derive == nil && k.readsHID() {
-		f.add(at, "a link of kind usb, dongle or bluetooth with them", "no link has vid and pids, so no HID device is this product's")
+		f.add(at, "a link of kind usb, dongle or bluetooth with them", "no link has vid and pids, so no HID device belongs to this product")
 	}
 	switch {
 	case k.HIDUsage != nil:
@@ -148,18 +148,18 @@ func (f *faults) osSource(path string, k SourceKind, u usage) {
 	mute := u.field == devices.HardwareMute
 	switch {
 	case u.field == linkField && k.ALSACtl == nil:
-		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
+		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source cannot tell whether the product is connected")
 	case u.field == linkField && u.hid:
 		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp",
-			"the product's HID sources would not hear of it and keep what they knew before")
+			"the product's HID sources would not notice a change, and would keep their earlier states")
 	case k.OSEndpointMute != nil && !mute:
-		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
+		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute is for hardware_mute only")
 	case k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:
 		f.addUnlessRecorded(path+".os_endpoint_mute",
 			"add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
-			"the OS does not tell who has set its mute, so this rule says nothing")
+			"the OS does not tell who set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
-		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
+		f.add(path+".os_effects", "", "os_effects cannot tell hardware_mute")
 	case k.OSEffects != nil && k.OSEffects.Effect == devices.HardwareMute:
 		f.add(path+".os_effects.effect", "", "hardware_mute is not an effect")
 	case k.Const != nil && mute:
@@ -171,7 +171,7 @@ func (f *faults) osSource(path string, k SourceKind, u usage) {
 	case k.ALSACtl != nil && k.ALSACtl.isAmbiguousFor(u.field):
 		f.addUnlessRecorded(path+".alsa_ctl",
 			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
-			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
+			"sound servers and mixers set a capture switch, too, and nothing tells who did, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
 		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is for hardware_mute only")
 	case k.ALSACtl != nil:
@@ -232,7 +232,7 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		}
 		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
 		if answers && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
-			f.add(path, "put hid_query behind it", "%s decides before it with what was true when it asked", e.path)
+			f.add(path, "put hid_query behind it", "%s decides before it, with a state that may be outdated", e.path)
 			return
 		}
 		if !e.covers(r.SourceKind, e.Field) {
