@@ -54,7 +54,7 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 		f.anchor(path+".anchor", *r.Anchor, u)
 	case HIDLevel, "":
 		if r.Value == nil {
-			f.add(path, "value: where in the report the state is", "a level without value")
+			f.add(path, "value: where the state is in the report", "a level without value")
 		}
 		if r.Anchor != nil {
 			f.add(path+".anchor", "", "only a toggle has an anchor")

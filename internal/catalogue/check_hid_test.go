@@ -54,7 +54,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_usage.anchor.hid_report.kind", "a toggle cannot be the anchor of a toggle", ""},
 		}},
 		"anchor with faults": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{}, HIDQuery: &HIDQuery{}}}), []Fault{
-			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where in the report the state is"},
+			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state is in the report"},
 			{at + ".hid_usage.anchor.hid_query", "want exactly one of output, feature, input and last_output, found 0", ""},
 		}},
 		"report": {level, nil},
@@ -62,7 +62,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report.interface", "not the number of an interface", "0 to 255"},
 			{at + ".hid_report.report_id", "no report has the number 0", "leave it out where reports have no number"},
 			{at + ".hid_report.debounce_ms", "out of range", "0 to 5000"},
-			{at + ".hid_report", "a level without value", "value: where in the report the state is"},
+			{at + ".hid_report", "a level without value", "value: where the state is in the report"},
 			{at + ".hid_report.anchor", "only a toggle has an anchor", ""},
 		}},
 		"report, toggle without an anchor": {report(HIDReport{Kind: HIDToggle, Value: value}), []Fault{

@@ -43,7 +43,7 @@ type HIDReport struct {
 	Kind       HIDKind    `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"level (default) or toggle."`
 	ReportID   *Byte      `json:"report_id,omitempty" yaml:"report_id,omitempty" jsonschema_description:"Number of the report, as byte 0 has it. Leave out where reports have none."`
 	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"Conditions that a report must meet for the rule to apply."`
-	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where in the report the state is. A toggle without it counts every report; with it, each change from false to true."`
+	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where the state is in the report. A toggle without it counts every report; with it, each change from false to true."`
 	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
 	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. A toggle must have one."`
 }
@@ -87,7 +87,7 @@ type HIDQuery struct {
 	Input      hid.Bytes    `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read when asked, and not only when it comes (00 where reports have none)."`
 	LastOutput hid.Bytes    `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 where reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
 	Expect     []ByteTest   `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, and distinguishes it from other reports."`
-	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where in the answer the state is. Byte 0 of a feature report is its number, 00 where reports have none."`
+	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state is in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
 	At         []hid.Moment `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
 	AskOn      []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
 	RetryOn    []ByteTest   `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"What is true of an answer by which the device says that it is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
@@ -104,7 +104,7 @@ type HIDPP struct {
 	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that tells the state. It is called at attach, resume and link_up."`
 	Event       *int       `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that tells a new state."`
 	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed, or that the headset is there again: the device is asked again then, five times a second at most."`
-	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where in the parameters the state is: byte 0 is the first of them."`
+	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters: byte 0 is the first of them."`
 	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
