@@ -263,7 +263,7 @@ func (k SourceKind) neverRefreshed() bool {
 	return false
 }
 
-// staleness finds a state that is queried once and would never change again. covered: earlier sources hear of each
+// staleness finds a state that is queried once and would never change again. If covered, earlier sources report each
 // change, and decide then.
 func (f *faults) staleness(path string, k SourceKind, covered bool) {
 	const stale = "nothing tells when the state changes, so the first answer would count forever"

@@ -22,7 +22,7 @@ func (f *faults) sources(path string, p Product) {
 func (f *faults) rules(path string, p Product, rules []ruleAt) {
 	for i, r := range rules {
 		at := path + "." + r.path
-		f.systems(at+".os", r.OS)
+		distinct(f, at+".os", r.OS, "systems")
 		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
@@ -43,7 +43,7 @@ func (p Product) reportsInput() bool {
 	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == devices.AudioInput })
 }
 
-// kinds lists the kinds of source that are set in k, and all that there are, by their keys.
+// kinds returns the keys of the kinds of source that are set in k, and of all kinds.
 func (k SourceKind) kinds() (set, all []string) {
 	for f, v := range reflect.ValueOf(k).Fields() {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

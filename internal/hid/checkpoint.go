@@ -78,15 +78,12 @@ func (t *Tracker) Restore(c Checkpoint) {
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)
 		}
-		var sensors []*sensor // by index in the checkpoint; nil: unknown
-		for _, sc := range dc.Sensors {
-			i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Path == sc.Rule })
-			if i < 0 {
-				sensors = append(sensors, nil)
-				continue
+		sensors := make([]*sensor, len(dc.Sensors)) // nil: unknown
+		for at, sc := range dc.Sensors {
+			if i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Path == sc.Rule }); i >= 0 {
+				sensors[at] = d.sensors[i]
+				sensors[at].restore(sc)
 			}
-			d.sensors[i].restore(sc)
-			sensors = append(sensors, d.sensors[i])
 		}
 		find := func(i int) *sensor {
 			if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].exchange == nil {

@@ -20,12 +20,10 @@ func clean(doc *Document, data []byte) (string, *Problem) {
 	src := strings.TrimPrefix(string(data), "\uFEFF")
 	src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	lines := strings.Split(src, "\n")
-	doc.lines = make([]int, len(lines))
-	for i, line := range lines {
-		doc.lines[i] = utf8.RuneCountInString(line)
-	}
+	doc.lines = nil
 	blank := 0
 	for i, line := range lines {
+		doc.lines = append(doc.lines, utf8.RuneCountInString(line))
 		if problem := cleanLine(doc, i+1, line); problem != nil {
 			return "", problem
 		}

@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"encoding/json"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -53,6 +54,39 @@ func (n *node) field(name string) *node {
 // empty reports whether nothing is there: no text, no item and no key.
 func (n *node) empty() bool {
 	return n.kind == kindNull || n.text == "" && len(n.items)+len(n.fields) == 0
+}
+
+func (n *node) scalar() bool { return n.kind < kindList }
+
+// json encodes n for a type with UnmarshalJSON.
+func (n *node) json() []byte {
+	out, _ := json.Marshal(n.plain()) // cannot fail for these types
+	return out
+}
+
+// plain returns n as a value that encoding/json can encode. A number that is not valid in JSON becomes text.
+func (n *node) plain() any {
+	switch n.kind {
+	case kindNull:
+		return nil
+	case kindBoolean, kindNumber:
+		if json.Valid([]byte(n.text)) {
+			return json.RawMessage(n.text)
+		}
+	case kindList:
+		items := make([]any, len(n.items))
+		for i, item := range n.items {
+			items[i] = item.plain()
+		}
+		return items
+	case kindObject:
+		fields := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			fields[f.name] = f.value.plain()
+		}
+		return fields
+	}
+	return n.text
 }
 
 // numeric matches what any YAML reader may take for a number. It is deliberately wider than YAML 1.2:

@@ -31,10 +31,6 @@ func start(tk *token.Token) (line, column int) {
 	return line, column + len(space)
 }
 
-func quoted(tk *token.Token) bool {
-	return tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
-}
-
 // overLines reports whether the text of tk does not end on its line.
 func overLines(tk *token.Token) bool { return strings.Contains(strings.TrimSpace(tk.Origin), "\n") }
 

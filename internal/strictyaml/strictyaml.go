@@ -36,7 +36,11 @@ func DecodeScript(file string, data []byte, into any) (*Document, []Problem) {
 
 func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	v := reflect.ValueOf(into).Elem()
-	if problem := d.read(data); problem != nil {
+	src, problem := clean(d, data)
+	if problem == nil {
+		d.root, problem = parse(d, src)
+	}
+	if problem != nil {
 		return d, []Problem{*problem}
 	}
 	if d.root == nil {
@@ -46,14 +50,6 @@ func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	decoding.value(d.root, "$", v)
 	stable.Sort(decoding.problems, Compare)
 	return d, decoding.problems
-}
-
-func (d *Document) read(data []byte) *Problem {
-	src, problem := clean(d, data)
-	if problem == nil {
-		d.root, problem = parse(d, src)
-	}
-	return problem
 }
 
 // empty checks a file without content, which is valid where no key is required.

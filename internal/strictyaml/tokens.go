@@ -71,7 +71,8 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if message := c.nesting.add(tk); message != "" {
 		return message, ""
 	}
-	if quoted(tk) && overLines(tk) { // the library would report an unclosed quote at the next one
+	quoted := tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
+	if quoted && overLines(tk) { // the library would report an unclosed quote at the next one
 		return noQuote, "quoted text must end on its line"
 	}
 	if !textOfBlock(tk, c.before) {
