@@ -97,7 +97,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	}
 	rule.Anchor = &hid.Anchor{Start: anchor.Start, LinkUp: anchor.LinkUp}
 	for _, source := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
-		base.AnchorOf = rule.Path
+		base.AnchorOf, base.Models = rule.Path, nil
 		base.Path = rule.Path + "." + rule.Via + ".anchor." + source.Via()
 		rule.Anchor.Sources = append(rule.Anchor.Sources, source.hidRules(base, f, nil)...)
 	}

@@ -21,8 +21,9 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 	for i := range list {
 		r.list = append(r.list, &list[i])
 		if a := list[i].Anchor; a != nil {
-			for j := range a.Sources {
-				r.list = append(r.list, &a.Sources[j])
+			for _, source := range a.Sources {
+				source.Models = list[i].Models
+				r.list = append(r.list, &source)
 			}
 		}
 	}
@@ -78,7 +79,7 @@ type InputReport struct {
 type Anchor struct {
 	Start   *bool  // the state after plugging in
 	LinkUp  *bool  // the state after link_state has become true
-	Sources []Rule // reports and queries that tell its state
+	Sources []Rule // reports and queries that tell its state; NewRules sets their Models
 }
 
 // Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
@@ -138,22 +139,9 @@ func (r InputReport) anyReport() bool { return r.ID == nil && len(r.When) == 0 }
 
 // same reports whether another rule reads the same, whatever its models and dependencies.
 func (r *Rule) same(other *Rule) bool {
-	return r.Product == other.Product && r.Path == other.Path && reflect.DeepEqual(r.reading(), other.reading())
-}
-
-// reading returns the rule without its models and dependencies.
-func (r *Rule) reading() Rule {
-	out := *r
-	out.Models, out.DependsOn = nil, nil
-	if r.Anchor != nil {
-		anchor := *r.Anchor
-		anchor.Sources = nil
-		for i := range r.Anchor.Sources {
-			anchor.Sources = append(anchor.Sources, r.Anchor.Sources[i].reading())
-		}
-		out.Anchor = &anchor
-	}
-	return out
+	a, b := *r, *other
+	a.Models, a.DependsOn = b.Models, b.DependsOn
+	return reflect.DeepEqual(a, b)
 }
 
 // Wants reports whether any rule can read the device. Other devices need not be opened.
