@@ -92,7 +92,7 @@ func (f *settingsFlags) options(cmd *cobra.Command) config.Options {
 func settingsOfOthers(name string) (defaults string, policy []string) {
 	if self, err := host.Executable(); err == nil && name != brand.Unbranded {
 		var own string
-		if defaults, own = brand.SettingsBeside(self); exists(own) {
+		if defaults, own = brand.SettingsFiles(self); exists(own) {
 			policy = append(policy, own)
 		}
 	}

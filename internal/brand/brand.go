@@ -69,7 +69,7 @@ func (f *File) printer(lang string) texts.Printer {
 		return say
 	}
 	program := strings.TrimSuffix(filepath.Base(f.Path), suffix)
-	return say.Rewritten(func(text string) string { return Commands(text, program) })
+	return say.Rewritten(func(text string) string { return RenameCommands(text, program) })
 }
 
 // suffix follows the binary's name in the name of a brand file, so that the binaries of two brands may

@@ -61,9 +61,9 @@ func NameOf(executable string) string {
 	return ProgramName(executable)
 }
 
-// SettingsBeside returns the paths of the vendor's settings files, beside the agent's program: its defaults, and its policy, which
+// SettingsFiles returns the paths of the vendor's settings files, beside the agent's program: its defaults, and its policy, which
 // users cannot change.
-func SettingsBeside(executable string) (defaults, policy string) {
+func SettingsFiles(executable string) (defaults, policy string) {
 	path := strings.TrimSuffix(executable, exeSuffix)
 	return path + ".defaults.yaml", path + ".policy.yaml"
 }
@@ -73,9 +73,9 @@ func EnvPrefix(program string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(program)) + "_"
 }
 
-// Commands replaces the unbranded program's name in a text for users: in commands, which follow a quotation mark as in
+// RenameCommands replaces the unbranded program's name in a text for users: in commands, which follow a quotation mark as in
 // 'sidetone doctor' or begin a line after two spaces, in environment variables, and in the name of the udev rules file.
-func Commands(text, program string) string {
+func RenameCommands(text, program string) string {
 	if program == Unbranded {
 		return text
 	}

@@ -248,7 +248,7 @@ func (l *loader) env(prefix string, environ []string) {
 // mistyped reports whether a name is similar to that of a setting. A name that ends in a setting's belongs to a program with
 // a longer prefix, as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
 func mistyped(name string, valid []string) bool {
-	like := func(v string) bool { return strictyaml.Near(name, v) }
+	like := func(v string) bool { return strictyaml.Similar(name, v) }
 	return !ofAnother(name, valid) && slices.ContainsFunc(valid, like)
 }
 

@@ -85,7 +85,7 @@ func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) 
 func slipOf(given []string, name string) string {
 	word, _, _ := strings.Cut(name, "_")
 	for _, other := range given {
-		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Near(other, name) {
+		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Similar(other, name) {
 			return other
 		}
 	}

@@ -58,11 +58,11 @@ func (c column) noisyBits() byte {
 	values := slices.Concat(c...)
 	var noisy byte
 	for bit := range 8 {
-		turns := 0
+		changes := 0
 		for i := 1; i < len(values); i++ {
-			turns += int((values[i] ^ values[i-1]) >> bit & 1)
+			changes += int((values[i] ^ values[i-1]) >> bit & 1)
 		}
-		if turns > len(values)/8 && (turns > 1 || len(values) < 2*minPresses) {
+		if changes > len(values)/8 && (changes > 1 || len(values) < 2*minPresses) {
 			noisy |= 1 << bit
 		}
 	}

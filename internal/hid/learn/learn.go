@@ -73,13 +73,13 @@ func (c candidate) compare(o candidate) int {
 	case b.toggle && !a.toggle:
 		return -1
 	}
-	return cmp.Or(cmp.Compare(a.turns, b.turns), cmp.Compare(a.tests, b.tests), cmp.Compare(a.zeros, b.zeros), cmp.Compare(a.form, b.form))
+	return cmp.Or(cmp.Compare(a.excess, b.excess), cmp.Compare(a.tests, b.tests), cmp.Compare(a.zeros, b.zeros), cmp.Compare(a.form, b.form))
 }
 
 // rank orders candidates, see candidate.compare.
 type rank struct {
 	toggle bool
-	turns  int // excess changes
+	excess int // changes of the value after the first in a phase
 	tests  int // conditions
 	zeros  int // conditions that a byte is 0, which may be unused
 	form   form
