@@ -325,6 +325,6 @@ func faultNames() []string {
 
 func nearestFault(name string) string {
 	return slices.MinFunc(append(faultNames(), "none"), func(a, b string) int {
-		return strictyaml.Edits(name, a) - strictyaml.Edits(name, b)
+		return strictyaml.EditDistance(name, a) - strictyaml.EditDistance(name, b)
 	})
 }

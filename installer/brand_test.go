@@ -169,7 +169,7 @@ func TestInstalledFilesAreWhatTheAgentReads(t *testing.T) {
 	require.Equal(t, []string{"de", "en"}, own.Set().Languages())
 	require.Equal(t, "Quit Acme", own.Set().For("en").Text("tray.quit", nil))
 
-	defaults, policy := brand.SettingsBeside(program)
+	defaults, policy := brand.SettingsFiles(program)
 	c, settings, problems := config.Load(config.Options{VendorFile: defaults, Policy: []string{policy}})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(folder, "catalogue"), c.Catalogue)

@@ -65,7 +65,7 @@ func (b *Brand) check() {
 	b.checkTexts()
 	b.checkSettings("defaults", b.Defaults)
 	b.checkSettings("policy", b.Policy)
-	b.problems = append(b.problems, config.Unsaid(b.doc, "$.policy")...)
+	b.problems = append(b.problems, config.Unset(b.doc, "$.policy")...)
 }
 
 func (b *Brand) checkVendor() {

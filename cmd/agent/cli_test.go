@@ -132,7 +132,7 @@ func TestCatalogueCheck(t *testing.T) {
 	odd := acme(t, "report_id: 0x64\n                value", "value")
 	o = sidetone(t, nil, "catalogue", "check", odd)
 	require.Equal(t, exitOK, o.code, "a warning is no problem")
-	require.Contains(t, o.stdout, ": warning: any report counts")
+	require.Contains(t, o.stdout, ": warning: it would match any report")
 	require.Contains(t, o.stdout, odd+": in order, 4 products\n")
 
 	o = sidetone(t, nil, "catalogue", "check", good, bad)

@@ -57,7 +57,7 @@ func printError(w io.Writer, err error) {
 		lines = problems.Lines()
 	}
 	for _, line := range lines {
-		fmt.Fprintln(w, programName()+":", printable(brand.Commands(line, programName())))
+		fmt.Fprintln(w, programName()+":", printable(brand.RenameCommands(line, programName())))
 	}
 }
 
@@ -94,8 +94,8 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range all(root) {
-		c.Short, c.Long = brand.Commands(c.Short, name), brand.Commands(c.Long, name)
-		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = brand.Commands(f.Usage, name) })
+		c.Short, c.Long = brand.RenameCommands(c.Short, name), brand.RenameCommands(c.Long, name)
+		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = brand.RenameCommands(f.Usage, name) })
 		switch {
 		case c.Name() == "help":
 			c.Args = checkHelpTopic

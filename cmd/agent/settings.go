@@ -98,7 +98,7 @@ func settingsSources(cmd *cobra.Command) config.Options {
 func settingsOfOthers(name string) (defaults string, policy []string) {
 	if self, err := host.Executable(); err == nil && name != brand.Unbranded {
 		var own string
-		defaults, own = brand.SettingsBeside(self)
+		defaults, own = brand.SettingsFiles(self)
 		if _, err := os.Stat(own); err == nil {
 			policy = append(policy, own)
 		}

@@ -25,15 +25,16 @@ type Identity struct {
 type File struct {
 	Path   string   `yaml:"-"`
 	Vendor Identity `yaml:"vendor"`
-	// Languages are those that users may have, beside English, the first for whose desktop speaks none of them; none: all, and English.
+	// Languages are the languages offered to users besides English. A user whose desktop has none of them gets the first. Empty: all
+	// are offered, and such a user gets English.
 	Languages []string `yaml:"languages,omitempty"`
-	// Texts are messages that replace the shipped ones, or add languages, by BCP 47 tag and key.
+	// Texts are messages that replace shipped ones, or add languages, by BCP 47 tag and key.
 	Texts map[string]texts.Messages `yaml:"texts,omitempty"`
 
 	set *texts.Set
 }
 
-// Set returns the message sets: the vendor's Texts over the shipped ones. f may be nil.
+// Set returns the messages: the vendor's Texts over the shipped ones. f may be nil.
 func (f *File) Set() *texts.Set {
 	if f == nil {
 		return texts.Shipped
@@ -44,7 +45,7 @@ func (f *File) Set() *texts.Set {
 // DesktopLanguage is the value of --lang that selects the language of the desktop.
 const DesktopLanguage = "auto"
 
-// Printer returns a printer for the language requested by --lang; "" and "auto" select the first available one of preferred.
+// Printer returns a Printer for the language requested by --lang; "" and "auto" select the first available one of preferred.
 // f may be nil.
 func (f *File) Printer(requested string, preferred []string) (texts.Printer, error) {
 	set := f.Set()
@@ -52,35 +53,35 @@ func (f *File) Printer(requested string, preferred []string) (texts.Printer, err
 		if f != nil && len(f.Languages) > 0 {
 			preferred = append(slices.Clone(preferred), f.Languages[0])
 		}
-		return f.speaker(set.Match(preferred...)), nil
+		return f.printer(set.Match(preferred...)), nil
 	}
-	say := f.speaker(requested)
+	say := f.printer(requested)
 	if say.Lang() != requested {
 		return say, fmt.Errorf("--lang: no language %q: want one of auto, %s", requested, strings.Join(set.Languages(), ", "))
 	}
 	return say, nil
 }
 
-// speaker is the Printer of a language, which calls the program by its name. f may be nil.
-func (f *File) speaker(lang string) texts.Printer {
+// printer returns the Printer of a language, which calls the program by its name. f may be nil.
+func (f *File) printer(lang string) texts.Printer {
 	say := f.Set().For(lang)
 	if f == nil {
 		return say
 	}
 	program := strings.TrimSuffix(filepath.Base(f.Path), suffix)
-	return say.Rewritten(func(text string) string { return Commands(text, program) })
+	return say.Rewritten(func(text string) string { return RenameCommands(text, program) })
 }
 
 // suffix follows the binary's name in the name of a brand file, so that the binaries of two brands may
 // share a folder.
 const suffix = ".brand.yaml"
 
-// Path returns the path of a binary's brand file: beside it.
+// Path returns the path of a binary's brand file, in the same folder.
 func Path(executable string) string {
 	return strings.TrimSuffix(executable, exeSuffix) + suffix
 }
 
-// Load reads a brand file. nil without an error means that there is none: the binary is unbranded.
+// Load reads a brand file. It returns nil without an error if there is none: the binary is unbranded.
 func Load(path string) (*File, error) {
 	data, err := strictyaml.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +119,7 @@ func Locate(doc *strictyaml.Document, m texts.Mistake) strictyaml.Problem {
 		return doc.Problem(path, "language "+m.Language+": "+m.Message, "")
 	}
 	p := doc.Problem(fmt.Sprintf("%s[%q]", path, m.Key), m.Key+": "+m.Message, strictyaml.Suggest(m.Key, m.Valid))
-	p.Text = "" // the message shows what is wrong with it
+	p.Text = "" // the message contains it already
 	return p
 }
 

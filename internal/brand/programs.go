@@ -44,16 +44,16 @@ func AgentOf(tray string) string {
 	return strings.TrimSuffix(tray, traySuffix)
 }
 
-// ProgramName is what users call the program at a path.
+// ProgramName returns the name by which users run the program at a path.
 func ProgramName(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), exeSuffix)
 }
 
-// Unbranded is the name of an agent's program without a brand, whatever its file is called.
+// Unbranded is the name of an unbranded agent, whatever its file is called.
 const Unbranded = "sidetone"
 
-// NameOf is the name of the agent's program at a path, after which is called what it has on this machine: its folders of settings, its
-// variables in the environment, its unit. A brand is told by its file, so that a renamed program has the settings that it had.
+// NameOf returns the name of the agent at a path, after which its folders of settings, environment variables and unit are
+// named. Without a brand file it is Unbranded, so that a renamed program keeps its settings.
 func NameOf(executable string) string {
 	if _, err := os.Stat(Path(executable)); err != nil {
 		return Unbranded
@@ -61,20 +61,21 @@ func NameOf(executable string) string {
 	return ProgramName(executable)
 }
 
-// SettingsBeside are the files of settings that a vendor has put beside the agent's program: its defaults, and what users cannot change.
-func SettingsBeside(executable string) (defaults, policy string) {
+// SettingsFiles returns the paths of the vendor's settings files, beside the agent's program: its defaults, and its policy, which
+// users cannot change.
+func SettingsFiles(executable string) (defaults, policy string) {
 	path := strings.TrimSuffix(executable, exeSuffix)
 	return path + ".defaults.yaml", path + ".policy.yaml"
 }
 
-// EnvPrefix is what the names of a program's variables begin with.
+// EnvPrefix returns the prefix of a program's environment variables.
 func EnvPrefix(program string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(program)) + "_"
 }
 
-// Commands is a text for people with a program's name in all that it calls by one: commands, which stand behind a quotation mark as in
-// 'sidetone doctor', or on a line of their own behind two spaces; variables of the environment; the file of udev's rules.
-func Commands(text, program string) string {
+// RenameCommands replaces the unbranded program's name in a text for users: in commands, which follow a quotation mark as in
+// 'sidetone doctor' or begin a line after two spaces, in environment variables, and in the name of the udev rules file.
+func RenameCommands(text, program string) string {
 	if program == Unbranded {
 		return text
 	}

@@ -31,7 +31,7 @@ func TestNoMessageNamesAnotherProgram(t *testing.T) {
 		say := texts.For(lang)
 		for _, key := range texts.Keys() {
 			for _, form := range say.Template(key).Forms() {
-				require.NotRegexp(t, "(?i)sidetone", Commands(form, "acme-agent"), "%s: %s", lang, key)
+				require.NotRegexp(t, "(?i)sidetone", RenameCommands(form, "acme-agent"), "%s: %s", lang, key)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func TestNamesOfABrand(t *testing.T) {
 	require.NoError(t, os.WriteFile(Path(program), []byte("vendor: {id: acme, client_id: \""+one+"\"}"), 0o600))
 	require.Equal(t, "acme-agent", NameOf(program))
 	require.Equal(t, "ACME_AGENT_", EnvPrefix("acme-agent"))
-	defaults, policy := SettingsBeside(program + ".exe")
+	defaults, policy := SettingsFiles(program + ".exe")
 	require.Equal(t, [2]string{program + ".defaults.yaml", program + ".policy.yaml"}, [2]string{defaults, policy})
 
 	f, err := Load(Path(program))
@@ -51,7 +51,7 @@ func TestNamesOfABrand(t *testing.T) {
 	say, err := f.Printer("en", nil)
 	require.NoError(t, err)
 	require.Equal(t, "have it start with 'acme-agent service install'", say.Text("condition.agent.service_missing.remedy", nil))
-	require.Equal(t, "run 'sidetone x', not sidetone", Commands("run 'sidetone x', not sidetone", Unbranded))
+	require.Equal(t, "run 'sidetone x', not sidetone", RenameCommands("run 'sidetone x', not sidetone", Unbranded))
 	for text, want := range map[string]string{
 		"run 'sidetone x', not sidetone":          "run 'acme-agent x', not sidetone",
 		"Example:\n\n  sidetone push x":           "Example:\n\n  acme-agent push x",
@@ -59,6 +59,6 @@ func TestNamesOfABrand(t *testing.T) {
 		"/etc/udev/rules.d/70-sidetone-hid.rules": "/etc/udev/rules.d/70-acme-agent-hid.rules",
 		"/run/user/1000/sidetone/acme/agent.sock": "/run/user/1000/sidetone/acme/agent.sock",
 	} {
-		require.Equal(t, want, Commands(text, "acme-agent"))
+		require.Equal(t, want, RenameCommands(text, "acme-agent"))
 	}
 }

@@ -17,7 +17,7 @@ var (
 // maxVendorID is in bytes. The id is part of a socket's path, whose length is limited.
 const maxVendorID = 24
 
-// CheckVendorID reports what is wrong with a vendor id. It names the folder of the agent's control socket, beside a
+// CheckVendorID returns an error for an invalid vendor id. The id names the folder of the agent's control socket, beside a
 // folder named clients.
 func CheckVendorID(id string) error {
 	switch {

@@ -133,16 +133,7 @@ func (s *IDSchemes) For(os devices.OS) devices.IDScheme {
 	if s == nil {
 		return ""
 	}
-	switch os {
-	case devices.Windows:
-		return s.Windows
-	case devices.Darwin:
-		return s.Darwin
-	case devices.Linux:
-		return s.Linux
-	default:
-		return ""
-	}
+	return map[devices.OS]devices.IDScheme{devices.Windows: s.Windows, devices.Darwin: s.Darwin, devices.Linux: s.Linux}[os]
 }
 
 // SourceRule says where one flag comes from: Field and exactly one of the kinds of source.

@@ -163,7 +163,7 @@ func (f *faults) url(path, s string) {
 }
 
 func (f *faults) link(path string, l Link) {
-	f.systems(path+".os", l.OS)
+	distinct(f, path+".os", l.OS, "systems")
 	f.regex(path+".name_regex", l.NameRegex)
 	switch l.Kind {
 	case LinkUSB, LinkDongle:
@@ -225,10 +225,6 @@ func (f *faults) needRegex(path, expr string) {
 		f.add(path, "it would fit every name", "empty expression")
 	}
 	f.regex(path, expr)
-}
-
-func (f *faults) systems(path string, list []devices.OS) {
-	distinct(f, path, list, "systems")
 }
 
 // distinct checks that a list has no duplicates, and is left out rather than empty.

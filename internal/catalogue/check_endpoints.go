@@ -7,7 +7,7 @@ import (
 
 func (f *faults) endpoints(path string, rules []EndpointRule) {
 	if len(rules) == 0 {
-		f.add(path, "", "no endpoints: nothing would be reported of this product")
+		f.add(path, "", "no endpoints: nothing of this product would be reported")
 	}
 	for i, r := range rules {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -28,7 +28,7 @@ func (r EndpointRule) isShadowedBy(earlier EndpointRule) bool {
 func (f *faults) virtual(path string, rules []VirtualRule) {
 	for i, r := range rules {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		f.systems(at+".os", r.OS)
+		distinct(f, at+".os", r.OS, "systems")
 		f.needRegex(at+".name_regex", r.NameRegex)
 		same := func(e VirtualRule) bool {
 			return e.Type == r.Type && e.NameRegex == r.NameRegex && len(remaining(systems(r.OS), e.OS)) == 0

@@ -39,7 +39,7 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 			f.muteValue(path+".value", *r.Value, u)
 		}
 		if r.anyReport() {
-			f.warn(path, "report_id, or when", "any report counts, so this rule is not applied where reports have numbers")
+			f.warn(path, "report_id, or when", "it would match any report, so it is not applied to devices that number their reports")
 		}
 	}
 	switch r.Kind {
@@ -54,7 +54,7 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 		f.anchor(path+".anchor", *r.Anchor, u)
 	case HIDLevel, "":
 		if r.Value == nil {
-			f.add(path, "value: where the state stands in the report", "a level without value")
+			f.add(path, "value: where the state is in the report", "a level without value")
 		}
 		if r.Anchor != nil {
 			f.add(path+".anchor", "", "only a toggle has an anchor")
@@ -71,7 +71,7 @@ func (f *faults) anchor(path string, a Anchor, u usage) {
 	switch {
 	case a.LinkUp == nil:
 	case u.field == linkField:
-		f.add(path+".link_up", "", "what tells of the link cannot wait for it")
+		f.add(path+".link_up", "", "a source of link_state cannot wait for link_state")
 	case !u.link:
 		f.add(path+".link_up", "start, if it is the state after plugging in", "the product has no link_state")
 	}
@@ -253,32 +253,25 @@ func (k SourceKind) reportsChanges() bool {
 // neverRefreshed reports whether k asks the device once and nothing makes it ask again.
 func (k SourceKind) neverRefreshed() bool {
 	switch {
+	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0: // the device sends nothing when a program sets it
+		return k.HIDQuery.PollMS == 0
 	case k.HIDQuery != nil:
-		return !k.HIDQuery.refreshes()
+		return len(k.HIDQuery.AskOn) == 0
 	case k.HIDPP != nil:
 		return k.HIDPP.Event == nil && len(k.HIDPP.AskOn) == 0
 	}
 	return false
 }
 
-// refreshes reports whether something makes the query ask again. The device sends nothing when programs set an output
-// report, so last_output must be polled.
-func (q *HIDQuery) refreshes() bool {
-	if len(q.LastOutput) > 0 {
-		return q.PollMS != 0
-	}
-	return len(q.AskOn) > 0
-}
-
-// staleness finds a state that is queried once and would never change again. covered: earlier sources hear of each
+// staleness finds a state that is queried once and would never change again. If covered, earlier sources report each
 // change, and decide then.
 func (f *faults) staleness(path string, k SourceKind, covered bool) {
-	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
+	const stale = "nothing tells when the state changes, so the first answer would count forever"
 	switch {
 	case covered:
 	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.neverRefreshed():
 		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
-			"nothing tells when another program sets it, so it would stay what it was when it was asked for")
+			"nothing tells when another program sets it, so the first answer would count forever")
 	case k.HIDQuery != nil && k.neverRefreshed():
 		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
 			stale)

@@ -54,7 +54,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_usage.anchor.hid_report.kind", "a toggle cannot be the anchor of a toggle", ""},
 		}},
 		"anchor with faults": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{}, HIDQuery: &HIDQuery{}}}), []Fault{
-			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state stands in the report"},
+			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state is in the report"},
 			{at + ".hid_usage.anchor.hid_query", "want exactly one of output, feature, input and last_output, found 0", ""},
 		}},
 		"report": {level, nil},
@@ -62,7 +62,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report.interface", "not the number of an interface", "0 to 255"},
 			{at + ".hid_report.report_id", "no report has the number 0", "leave it out where reports have no number"},
 			{at + ".hid_report.debounce_ms", "out of range", "0 to 5000"},
-			{at + ".hid_report", "a level without value", "value: where the state stands in the report"},
+			{at + ".hid_report", "a level without value", "value: where the state is in the report"},
 			{at + ".hid_report.anchor", "only a toggle has an anchor", ""},
 		}},
 		"report, toggle without an anchor": {report(HIDReport{Kind: HIDToggle, Value: value}), []Fault{
@@ -123,8 +123,8 @@ func TestCheckHIDFaults(t *testing.T) {
 			Feature: hid.Bytes{1}, Input: hid.Bytes{1, 2}, LastOutput: hid.Bytes{0, 0}, AskOn: again, DelayMS: 5001, PollMS: 999, RetryOn: []ByteTest{{}}, TimeoutMS: 6000,
 		}), []Fault{
 			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 3", ""},
-			{at + ".hid_query.input", "a report that is read has no bytes that could be sent", "its number alone, 00 where reports have none"},
-			{at + ".hid_query.last_output", "a report that is read has no bytes that could be sent", "its number alone, 00 where reports have none"},
+			{at + ".hid_query.input", "a report that is only read takes no data", "its number alone, 00 where reports have none"},
+			{at + ".hid_query.last_output", "a report that is only read takes no data", "its number alone, 00 where reports have none"},
 			{at + ".hid_query.retry_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_query.delay_ms", "out of range", "1 to 5000"},
 			{at + ".hid_query.poll_ms", "out of range", "1000 to 60000"},
@@ -139,20 +139,20 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.retry_on", "it would be read again without a pause", "delay_ms"},
 		}},
 		"query, read again too late": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, RetryOn: again, DelayMS: 1000}), []Fault{
-			{at + ".hid_query.delay_ms", "the time would be over before it is read again", "less than timeout_ms"},
+			{at + ".hid_query.delay_ms", "timeout_ms would be over before the report is read again", "less than timeout_ms"},
 		}},
 		"query, asked again and again": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
-			{at + ".hid_query.poll_ms", "only last_output is asked again and again: of its own states a device can tell", "ask_on"},
+			{at + ".hid_query.poll_ms", "only last_output is polled: the device itself can report its other states", "ask_on"},
 		}},
 		"query, a lamp": {query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000}), nil},
 		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: hid.Bytes{1}, AskOn: again}), []Fault{
-			{at + ".hid_query", "nothing tells when another program sets it, so it would stay what it was when it was asked for", "poll_ms, or a level in the device's reports before it"},
+			{at + ".hid_query", "nothing tells when another program sets it, so the first answer would count forever", "poll_ms, or a level in the device's reports before it"},
 		}},
 		"one value of two": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Off: []Byte{0}}}), []Fault{
 			{at + ".hid_report.value", "hardware_mute does not guess what other values mean", "on and off, both with the values that the device sends"},
 		}},
 		"values of several bits": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, Value: ByteValue{Mask: ptr(Byte(3))}}), []Fault{
-			{at + ".hid_query.value", "which values mean muted is not said", "on and off, both with the values that the device sends"},
+			{at + ".hid_query.value", "the rule does not say which values mean muted", "on and off, both with the values that the device sends"},
 		}},
 		"one bit has two values": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Mask: ptr(Byte(0x80)), On: []Byte{0x80}}}), nil},
 		"a press has any value":  {report(HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: start, Value: &ByteValue{On: []Byte{3}}}), nil},
@@ -190,7 +190,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		})
 	}
 
-	notThere := "this source does not know whether the product is there"
+	notThere := "this source cannot tell whether the product is connected"
 	instead := "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive"
 	mixer := SourceKind{ALSACtl: &ALSACtl{Name: "Jack"}}
 	mute := []SourceRule{muteOf(level)}
@@ -208,12 +208,12 @@ func TestCheckHIDFaults(t *testing.T) {
 			{"$.products[0].sources[2].hid_usage.anchor.hid_query", "this source writes to the device", "add allow_write: true to the product"},
 		}},
 		"no hardware": {Product{Links: []Link{{Kind: LinkJack, NameRegex: "Front"}}, Sources: mute}, []Fault{
-			{at + ".hid_report", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
+			{at + ".hid_report", "no link has vid and pids, so no HID device belongs to this product", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"no hardware for an anchor": {Product{Links: []Link{{Kind: LinkVirtual, NameRegex: "Front"}}, Sources: []SourceRule{
 			muteOf(or(usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{Value: value}}}), mixer)),
 		}}, []Fault{
-			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device is this product's", "a link of kind usb, dongle or bluetooth with them"},
+			{at + ".derive.or[0].hid_usage", "no link has vid and pids, so no HID device belongs to this product", "a link of kind usb, dongle or bluetooth with them"},
 		}},
 		"a query hides what is newer": {Product{AllowWrite: true, Sources: []SourceRule{
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows}, SourceKind: query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})},
@@ -222,7 +222,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			muteOf(query(HIDQuery{Feature: hid.Bytes{2}, AskOn: again})),
 			muteOf(SourceKind{OSEndpointMute: &OSEndpointMute{SharedWithButton: true}}),
 		}}, []Fault{
-			{"$.products[0].sources[2]", "sources[0] decides before it with what was true when it asked", "put hid_query behind it"},
+			{"$.products[0].sources[2]", "sources[0] decides before it, with a state that may be outdated", "put hid_query behind it"},
 		}},
 		"link":             {Product{LinkState: []LinkRule{{SourceKind: level}, {SourceKind: usage(HIDUsage{})}}}, nil},
 		"link by a mixer":  {Product{LinkState: []LinkRule{{SourceKind: mixer}}}, nil},
@@ -234,11 +234,11 @@ func TestCheckHIDFaults(t *testing.T) {
 			{link + ".derive.or[1]", notThere, instead},
 		}},
 		"link by a mixer, flags by HID": {Product{LinkState: []LinkRule{{SourceKind: mixer}}, Sources: mute}, []Fault{
-			{link + ".alsa_ctl", "the product's HID sources would not hear of it and keep what they knew before", "hid_report, hid_query, hid_usage or hidpp"},
+			{link + ".alsa_ctl", "the product's HID sources would not notice a change, and would keep their earlier states", "hid_report, hid_query, hid_usage or hidpp"},
 		}},
 		"link_up": {Product{LinkState: []LinkRule{{SourceKind: level}}, Sources: []SourceRule{muteOf(usage(HIDUsage{Anchor: &Anchor{LinkUp: ptr(true)}}))}}, nil},
 		"link by its own toggle": {Product{LinkState: []LinkRule{{SourceKind: usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{LinkUp: ptr(true)}})}}}, []Fault{
-			{link + ".hid_usage.anchor.link_up", "what tells of the link cannot wait for it", ""},
+			{link + ".hid_usage.anchor.link_up", "a source of link_state cannot wait for link_state", ""},
 		}},
 		"one value of two, of another flag": {Product{Sources: []SourceRule{{Field: devices.NoiseSuppression, SourceKind: report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{On: []Byte{1}}})}}}, nil},
 		"a lamp that nobody looks at before a toggle": {Product{AllowWrite: true, Sources: []SourceRule{
@@ -266,7 +266,7 @@ func TestCheckHIDFaults(t *testing.T) {
 
 // A state that is only asked for is refused, unless something before it in the list tells each change.
 func TestCheckStaleStates(t *testing.T) {
-	const stale = "nothing tells when the state changes, so it would stay what it was when it was asked for"
+	const stale = "nothing tells when the state changes, so the first answer would count forever"
 	query := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}
 	asked := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, AskOn: []ByteTest{{Eq: ptr(Byte(1))}}}}
 	read := SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1)}}
@@ -376,7 +376,7 @@ func TestCheckWarnings(t *testing.T) {
 	lamp := &HIDQuery{LastOutput: hid.Bytes{1}, Value: ByteValue{Byte: 1, Mask: ptr(Byte(1))}, PollMS: 2000}
 	dongle := Link{Kind: LinkDongle, VID: "1209", PIDs: []string{"0701"}}
 	lamps := Fault{
-		at + ".hid_usage", "where programs answer a press by the mute lamp, a mute in another program inverts the state",
+		at + ".hid_usage", "where programs answer a press by setting the mute lamp, a mute in another program inverts the state",
 		"hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
 	}
 	for name, c := range map[string]struct {
@@ -385,11 +385,11 @@ func TestCheckWarnings(t *testing.T) {
 		want    []Fault
 	}{
 		"start":                        {Product{}, toggle(Anchor{Start: ptr(false)}), nil},
-		"start beside a link":          {Product{LinkState: link}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it does not count when the link comes up: from then on the state is unknown", rather}}},
+		"start beside a link":          {Product{LinkState: link}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it does not apply when the link comes up: the state is then unknown", rather}}},
 		"start and link_up":            {Product{LinkState: link}, toggle(Anchor{Start: ptr(false), LinkUp: ptr(false)}), nil},
 		"start and a level":            {Product{LinkState: link}, toggle(Anchor{Start: ptr(false), HIDReport: level}), nil},
-		"start of a dongle":            {Product{Links: []Link{dongle}}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it never counts: a dongle that is plugged in, or Bluetooth that connects, does not switch the headset on", rather}}},
-		"start over Bluetooth":         {Product{Links: []Link{{Kind: LinkBluetooth, VID: "1209", PIDs: []string{"0702"}}}}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it never counts: a dongle that is plugged in, or Bluetooth that connects, does not switch the headset on", rather}}},
+		"start of a dongle":            {Product{Links: []Link{dongle}}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it never applies: plugging in a dongle, or connecting over Bluetooth, does not switch the headset on", rather}}},
+		"start over Bluetooth":         {Product{Links: []Link{{Kind: LinkBluetooth, VID: "1209", PIDs: []string{"0702"}}}}, toggle(Anchor{Start: ptr(false)}), []Fault{{at + ".hid_report.anchor.start", "it never applies: plugging in a dongle, or connecting over Bluetooth, does not switch the headset on", rather}}},
 		"start of a cable beside it":   {Product{Links: []Link{dongle, usbLink("0700")}}, toggle(Anchor{Start: ptr(false)}), nil},
 		"phone mute":                   {Product{}, usage(HIDUsage{}), nil},
 		"phone mute, a toggle":         {Product{}, usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), []Fault{lamps}},
@@ -397,7 +397,7 @@ func TestCheckWarnings(t *testing.T) {
 		"phone mute, asked at times":   {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, Value: lamp.Value}}}), []Fault{lamps}},
 		"phone mute with its lamp":     {Product{}, usage(HIDUsage{Anchor: &Anchor{HIDQuery: lamp}}), nil},
 		"a media key":                  {Product{}, usage(HIDUsage{Page: "0c", Usage: "e2", Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}}), nil},
-		"any report":                   {Product{}, SourceKind{HIDReport: &HIDReport{Value: &ByteValue{Mask: ptr(Byte(1))}}}, []Fault{{at + ".hid_report", "any report counts, so this rule is not applied where reports have numbers", "report_id, or when"}}},
+		"any report":                   {Product{}, SourceKind{HIDReport: &HIDReport{Value: &ByteValue{Mask: ptr(Byte(1))}}}, []Fault{{at + ".hid_report", "it would match any report, so it is not applied to devices that number their reports", "report_id, or when"}}},
 		"a value that says nothing":    {Product{}, SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Byte: 1}}}, []Fault{{at + ".hid_report.value", "0 is not muted, 1 is muted, and every other value is unknown", "on and off, both with the values that the device sends"}}},
 		"the same in a derived state":  {Product{}, or(usage(HIDUsage{}), usage(HIDUsage{Kind: HIDToggle, Anchor: &Anchor{Start: ptr(false)}})), []Fault{{at + ".derive.or[1].hid_usage", lamps.Message, lamps.Hint}}},
 	} {

@@ -17,7 +17,7 @@ func (f *faults) muteValue(path string, v ByteValue, u usage) {
 		f.addUnlessRecorded(path, want, "hardware_mute does not guess what other values mean")
 	case v.Mask != nil && *v.Mask == 0: // reported elsewhere
 	case v.Mask != nil:
-		f.addUnlessRecorded(path, want, "which values mean muted is not said")
+		f.addUnlessRecorded(path, want, "the rule does not say which values mean muted")
 	default:
 		f.warn(path, want, "0 is not muted, 1 is muted, and every other value is unknown")
 	}
@@ -32,10 +32,10 @@ func (f *faults) start(path string, a Anchor, u usage) {
 	case a.Start == nil || u.field == linkField:
 	case u.wireless:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
-			"it never counts: a dongle that is plugged in, or Bluetooth that connects, does not switch the headset on")
+			"it never applies: plugging in a dongle, or connecting over Bluetooth, does not switch the headset on")
 	case u.link && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
-			"it does not count when the link comes up: from then on the state is unknown")
+			"it does not apply when the link comes up: the state is then unknown")
 	}
 }
 
@@ -46,7 +46,7 @@ func (f *faults) muteRequest(path string, r HIDUsage) {
 		return
 	}
 	f.warn(path, "hid_query with last_output and poll_ms, if the device lets its mute lamp be read",
-		"where programs answer a press by the mute lamp, a mute in another program inverts the state")
+		"where programs answer a press by setting the mute lamp, a mute in another program inverts the state")
 }
 
 // isRequest reports whether a press may be a request to mute that programs answer, and no query reads the answer back:

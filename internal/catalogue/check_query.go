@@ -25,16 +25,16 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	case len(q.RetryOn) > 0 && q.DelayMS == 0:
 		f.add(path+".retry_on", "delay_ms", "it would be read again without a pause")
 	case len(q.RetryOn) > 0 && q.DelayMS >= cmp.Or(q.TimeoutMS, 1000):
-		f.add(path+".delay_ms", "less than timeout_ms", "the time would be over before it is read again")
+		f.add(path+".delay_ms", "less than timeout_ms", "timeout_ms would be over before the report is read again")
 	}
 	if q.PollMS != 0 && len(q.LastOutput) == 0 {
-		f.add(path+".poll_ms", "ask_on", "only last_output is asked again and again: of its own states a device can tell")
+		f.add(path+".poll_ms", "ask_on", "only last_output is polled: the device itself can report its other states")
 	}
 }
 
 // reportNumber checks the number of a report that is only read.
 func (f *faults) reportNumber(path string, report hid.Bytes) {
 	if len(report) > 1 {
-		f.add(path, "its number alone, 00 where reports have none", "a report that is read has no bytes that could be sent")
+		f.add(path, "its number alone, 00 where reports have none", "a report that is only read takes no data")
 	}
 }

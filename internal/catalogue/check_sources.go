@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,7 +22,7 @@ func (f *faults) sources(path string, p Product) {
 func (f *faults) rules(path string, p Product, rules []ruleAt) {
 	for i, r := range rules {
 		at := path + "." + r.path
-		f.systems(at+".os", r.OS)
+		distinct(f, at+".os", r.OS, "systems")
 		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
@@ -42,30 +43,22 @@ func (p Product) reportsInput() bool {
 	}) || slices.ContainsFunc(p.VirtualEndpoints, func(r VirtualRule) bool { return r.Type == devices.AudioInput })
 }
 
-var sourceKinds = []string{
-	devices.ViaOSEndpointMute, devices.ViaOSEffects, devices.ViaALSACtl, devices.ViaHIDUsage, devices.ViaHIDReport,
-	devices.ViaHIDQuery, devices.ViaHIDPP, devices.ViaDerive, devices.ViaConst,
-}
-
-// kinds lists the kinds of source that are set in k.
-func (k SourceKind) kinds() []string {
-	named := []bool{
-		k.OSEndpointMute != nil, k.OSEffects != nil, k.ALSACtl != nil, k.HIDUsage != nil, k.HIDReport != nil, k.HIDQuery != nil,
-		k.HIDPP != nil, k.Derive != nil, k.Const != nil,
-	}
-	var out []string
-	for i, kind := range sourceKinds {
-		if named[i] {
-			out = append(out, kind)
+// kinds returns the keys of the kinds of source that are set in k, and of all kinds.
+func (k SourceKind) kinds() (set, all []string) {
+	for f, v := range reflect.ValueOf(k).Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		all = append(all, key)
+		if !v.IsNil() {
+			set = append(set, key)
 		}
 	}
-	return out
+	return set, all
 }
 
-// Via is the kind of source that is set in k, as in Origin.Via; "" if none is.
+// Via returns the kind of source that is set in k, as in Origin.Via; "" if none is.
 func (k SourceKind) Via() string {
-	for _, kind := range k.kinds() {
-		return kind
+	if set, _ := k.kinds(); len(set) > 0 {
+		return set[0]
 	}
 	return ""
 }
@@ -124,14 +117,14 @@ func (k SourceKind) readsHID() bool {
 
 // kind checks one source, and returns whether exactly one kind is set.
 func (f *faults) kind(path string, k SourceKind, u usage) bool {
-	kinds := k.kinds()
+	kinds, all := k.kinds()
 	if len(kinds) != 1 {
-		f.add(path, "one of "+strings.Join(sourceKinds, ", "), "want exactly one kind of source, found %d", len(kinds))
+		f.add(path, "one of "+strings.Join(all, ", "), "want exactly one kind of source, found %d", len(kinds))
 		return false
 	}
 	at := path + "." + kinds[0]
 	if !u.hardware && k.Derive == nil && k.readsHID() {
-		f.add(at, "a link of kind usb, dongle or bluetooth with them", "no link has vid and pids, so no HID device is this product's")
+		f.add(at, "a link of kind usb, dongle or bluetooth with them", "no link has vid and pids, so no HID device belongs to this product")
 	}
 	switch {
 	case k.HIDUsage != nil:
@@ -155,18 +148,18 @@ func (f *faults) osSource(path string, k SourceKind, u usage) {
 	mute := u.field == devices.HardwareMute
 	switch {
 	case u.field == linkField && k.ALSACtl == nil:
-		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source does not know whether the product is there")
+		f.add(path, "hid_report, hid_query, hid_usage, hidpp, alsa_ctl or derive", "this source cannot tell whether the product is connected")
 	case u.field == linkField && u.hid:
 		f.add(path+".alsa_ctl", "hid_report, hid_query, hid_usage or hidpp",
-			"the product's HID sources would not hear of it and keep what they knew before")
+			"the product's HID sources would not notice a change, and would keep their earlier states")
 	case k.OSEndpointMute != nil && !mute:
-		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute knows nothing but hardware_mute")
+		f.add(path+".os_endpoint_mute", "", "os_endpoint_mute is for hardware_mute only")
 	case k.OSEndpointMute != nil && !k.OSEndpointMute.SharedWithButton:
 		f.addUnlessRecorded(path+".os_endpoint_mute",
 			"add shared_with_button: true if its button and the OS move one mute; else take the rule out, and push the state",
-			"the OS does not tell who has set its mute, so this rule says nothing")
+			"the OS does not tell who set its mute, so this rule says nothing")
 	case k.OSEffects != nil && mute:
-		f.add(path+".os_effects", "", "os_effects does not know hardware_mute")
+		f.add(path+".os_effects", "", "os_effects cannot tell hardware_mute")
 	case k.OSEffects != nil && k.OSEffects.Effect == devices.HardwareMute:
 		f.add(path+".os_effects.effect", "", "hardware_mute is not an effect")
 	case k.Const != nil && mute:
@@ -178,7 +171,7 @@ func (f *faults) osSource(path string, k SourceKind, u usage) {
 	case k.ALSACtl != nil && k.ALSACtl.isAmbiguousFor(u.field):
 		f.addUnlessRecorded(path+".alsa_ctl",
 			"add shared_with_button: true if its button and the OS move one switch; else take the rule out, and push the state",
-			"sound servers and mixers set a capture switch, too, and nothing tells who has, so this rule says nothing")
+			"sound servers and mixers set a capture switch, too, and nothing tells who did, so this rule says nothing")
 	case !mute && k.ALSACtl != nil && k.ALSACtl.SharedWithButton:
 		f.add(path+".alsa_ctl.shared_with_button", "", "shared_with_button is for hardware_mute only")
 	case k.ALSACtl != nil:
@@ -234,12 +227,12 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		return
 	}
 	for _, e := range earlier {
-		if e.Field != r.Field || len(e.kinds()) != 1 {
+		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 {
 			continue
 		}
 		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
 		if answers && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
-			f.add(path, "put hid_query behind it", "%s decides before it with what was true when it asked", e.path)
+			f.add(path, "put hid_query behind it", "%s decides before it, with a state that may be outdated", e.path)
 			return
 		}
 		if !e.covers(r.SourceKind, e.Field) {
@@ -285,8 +278,5 @@ func (m *OSEndpointMute) strict() bool {
 
 // effect returns the effect that an os_effects source of a flag reads.
 func (k SourceKind) effect(f devices.Field) devices.Field {
-	if k.OSEffects.Effect != "" {
-		return k.OSEffects.Effect
-	}
-	return f
+	return cmp.Or(k.OSEffects.Effect, f)
 }

@@ -97,7 +97,7 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[1].url", "not an http or https address", "such as https://acme.example"},
 			{"$.products[1].priority", "priority is less than 1", "1 comes first"},
 			{"$.products[1].links", "no links: nothing can match this product", ""},
-			{"$.products[1].endpoints", "no endpoints: nothing would be reported of this product", ""},
+			{"$.products[1].endpoints", "no endpoints: nothing of this product would be reported", ""},
 		}},
 		"name": {func(_ *Catalogue, h, _ *Product) { h.Name = "a\nb" }, []Fault{
 			{"$.products[0].name", "control character in a name", ""},
@@ -194,8 +194,8 @@ func TestCheckFaults(t *testing.T) {
 				muteOf(SourceKind{Const: &yes}),
 			}
 		}, []Fault{
-			{"$.products[0].sources[0].os_endpoint_mute", "os_endpoint_mute knows nothing but hardware_mute", ""},
-			{"$.products[0].sources[1].os_effects", "os_effects does not know hardware_mute", ""},
+			{"$.products[0].sources[0].os_endpoint_mute", "os_endpoint_mute is for hardware_mute only", ""},
+			{"$.products[0].sources[1].os_effects", "os_effects cannot tell hardware_mute", ""},
 			{"$.products[0].sources[2].os_effects.effect", "hardware_mute is not an effect", ""},
 			{"$.products[0].sources[3].alsa_ctl.name", "empty name of a control", "'sidetone devices' shows the names"},
 			{"$.products[0].sources[4].alsa_ctl", "alsa_ctl works on linux only, so this rule never applies", ""},
@@ -207,8 +207,8 @@ func TestCheckFaults(t *testing.T) {
 				{Field: devices.HardwareMute, OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{OSEndpointMute: &OSEndpointMute{RequireHardwareSupport: &no}}},
 			}
 		}, []Fault{
-			{"$.products[0].sources[0].os_endpoint_mute", "the OS does not tell who has set its mute, so this rule says nothing", sharedHint},
-			{"$.products[0].sources[1].os_endpoint_mute", "the OS does not tell who has set its mute, so this rule says nothing", sharedHint},
+			{"$.products[0].sources[0].os_endpoint_mute", "the OS does not tell who set its mute, so this rule says nothing", sharedHint},
+			{"$.products[0].sources[1].os_endpoint_mute", "the OS does not tell who set its mute, so this rule says nothing", sharedHint},
 		}},
 		"unreachable sources": {func(_ *Catalogue, h, _ *Product) {
 			h.Sources = []SourceRule{

@@ -36,15 +36,18 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 		ID: p.ID, Model: devices.Company{Name: p.Name, URL: p.URL}, Priority: p.Priority, Unrelated: p.Related == RelatedNone,
 		GroupBy: p.GroupBy, IDScheme: p.IDScheme.For(os), LinkState: p.linkState(os),
 	}
+	var err error
+	compiled := func(expr string) (re *regexp.Regexp) {
+		if expr != "" && err == nil {
+			re, err = regexp.Compile(expr)
+		}
+		return re
+	}
 	for _, l := range p.Links {
 		if !forOS(l.OS, os) {
 			continue
 		}
-		name, err := compileName(l.NameRegex)
-		if err != nil {
-			return out, err
-		}
-		link := devices.Link{Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), Name: name}
+		link := devices.Link{Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), Name: compiled(l.NameRegex)}
 		for _, pid := range l.PIDs {
 			link.PIDs = append(link.PIDs, strings.ToLower(pid))
 		}
@@ -53,20 +56,13 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 	for _, r := range p.Endpoints {
 		rule := devices.EndpointRule{Type: r.Type, Report: r.Report == nil || *r.Report}
 		if r.Pick != nil {
-			var err error
-			if rule.Name, err = compileName(r.Pick.NameRegex); err != nil {
-				return out, err
-			}
+			rule.Name = compiled(r.Pick.NameRegex)
 		}
 		out.Endpoints = append(out.Endpoints, rule)
 	}
 	for _, r := range p.VirtualEndpoints {
-		name, err := compileName(r.NameRegex)
-		if err != nil {
-			return out, err
-		}
 		if forOS(r.OS, os) {
-			out.Virtual = append(out.Virtual, devices.EndpointRule{Type: r.Type, Name: name, Report: true})
+			out.Virtual = append(out.Virtual, devices.EndpointRule{Type: r.Type, Name: compiled(r.NameRegex), Report: true})
 		}
 	}
 	for _, r := range p.flagRules() {
@@ -74,7 +70,7 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 			out.Flags = append(out.Flags, devices.FlagRule{Field: r.Field, Source: r.compile(r.path, r.Field)})
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 func (p Product) linkState(os devices.OS) (out []devices.Source) {
@@ -133,13 +129,6 @@ func (c *ALSACtl) compile() *devices.Control {
 		out.Means[value] = devices.True
 	}
 	return out
-}
-
-func compileName(expr string) (*regexp.Regexp, error) {
-	if expr == "" {
-		return nil, nil
-	}
-	return regexp.Compile(expr)
 }
 
 func forOS(list []devices.OS, os devices.OS) bool { return len(list) == 0 || slices.Contains(list, os) }

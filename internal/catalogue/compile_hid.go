@@ -75,7 +75,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	var anchor *Anchor
 	mute := f == devices.HardwareMute
 	base := rule
-	switch rule.ReportsChanges = k.reportsChanges(); {
+	switch rule.Via, rule.ReportsChanges = k.Via(), k.reportsChanges(); {
 	case k.HIDUsage != nil:
 		u := k.HIDUsage
 		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
@@ -97,8 +97,8 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	}
 	rule.Anchor = &hid.Anchor{Start: anchor.Start, LinkUp: anchor.LinkUp}
 	for _, source := range []SourceKind{{HIDReport: anchor.HIDReport}, {HIDQuery: anchor.HIDQuery}} {
-		base.AnchorOf = rule.Path
-		base.Path = rule.Path + "." + k.Via() + ".anchor." + source.Via()
+		base.AnchorOf, base.Models = rule.Path, nil
+		base.Path = rule.Path + "." + rule.Via + ".anchor." + source.Via()
 		rule.Anchor.Sources = append(rule.Anchor.Sources, source.hidRules(base, f, nil)...)
 	}
 	return []hid.Rule{rule}

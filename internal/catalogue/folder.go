@@ -14,13 +14,13 @@ import (
 type part struct {
 	*Catalogue
 	doc   *strictyaml.Document
-	first int // of its products in the whole
+	first int // index of its first product in the whole
 }
 
 // Files returns the catalogues at path: itself, or those of a folder, in the order of their names.
 func Files(path string) ([]string, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return []string{path}, nil // reading it says what is wrong with it
+		return []string{path}, nil // an error is reported when the file is read
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func Files(path string) ([]string, error) {
 	return files, nil
 }
 
-// LoadFiles reads several catalogues of one vendor as one. Each is whole by itself; together they must not contradict each other.
+// LoadFiles reads catalogues of one vendor as one. Each must be valid by itself, and together they must not contradict each other.
 func LoadFiles(files []string) (*Catalogue, []strictyaml.Problem, error) {
 	var parts []part
 	var problems []strictyaml.Problem
@@ -62,11 +62,10 @@ func LoadFiles(files []string) (*Catalogue, []strictyaml.Problem, error) {
 		parts = append(parts, part{cat, doc, len(whole.Products)})
 		whole.Products = append(whole.Products, cat.Products...)
 	}
-	if len(problems) > 0 {
-		return nil, problems, nil
-	}
-	for _, f := range whole.Check() {
-		problems = append(problems, locatedIn(parts, f))
+	if len(problems) == 0 && len(parts) > 1 {
+		for _, f := range whole.Check() {
+			problems = append(problems, locatedIn(parts, f))
+		}
 	}
 	if len(problems) > 0 {
 		return nil, problems, nil
@@ -74,7 +73,7 @@ func LoadFiles(files []string) (*Catalogue, []strictyaml.Problem, error) {
 	return whole, nil, nil
 }
 
-// locatedIn is a fault of the whole as a problem of the catalogue that the product is from.
+// locatedIn turns a fault of the whole into a problem of the catalogue that has the product.
 func locatedIn(parts []part, f Fault) strictyaml.Problem {
 	var i int
 	if _, err := fmt.Sscanf(f.Path, "$.products[%d]", &i); err != nil {

@@ -22,22 +22,14 @@ func Load(path string) (*Catalogue, []strictyaml.Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(files) > 1 || files[0] != path {
-		return LoadFiles(files)
-	}
-	data, err := strictyaml.ReadFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	cat, problems := Decode(path, data)
-	return cat, problems, nil
+	return LoadFiles(files)
 }
 
 func decode(file string, data []byte) (*Catalogue, *strictyaml.Document, []strictyaml.Problem) {
 	cat := &Catalogue{}
 	doc, problems := strictyaml.Decode(file, data, cat)
-	// For another schema version report only that, not all its unknown keys. Values that could not be
-	// decoded are not checked further.
+	// Of another schema version, report only that, not all its unknown keys. A catalogue that could not be
+	// decoded is not checked further.
 	if len(problems) == 0 || cat.Schema != 0 && cat.Schema != SchemaVersion {
 		problems = located(doc, cat.Check())
 	}
@@ -53,30 +45,20 @@ func Decode(file string, data []byte) (*Catalogue, []strictyaml.Problem) {
 	return cat, problems
 }
 
-// LoadWarnings returns what is worth a second look in a catalogue, or in those of a folder, that has no problems, in order of position.
+// LoadWarnings returns what is worth a second look in a catalogue without problems, or in those of a folder, in order of position.
 func LoadWarnings(path string) (warnings []strictyaml.Problem, err error) {
 	files, err := Files(path)
 	for _, file := range files {
-		list, err := loadWarnings(file)
+		data, err := strictyaml.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		warnings = append(warnings, list...)
+		cat := &Catalogue{}
+		if doc, problems := strictyaml.Decode(file, data, cat); len(problems) == 0 {
+			warnings = append(warnings, located(doc, cat.warnings())...)
+		}
 	}
 	return warnings, err
-}
-
-func loadWarnings(path string) ([]strictyaml.Problem, error) {
-	data, err := strictyaml.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	cat := &Catalogue{}
-	doc, problems := strictyaml.Decode(path, data, cat)
-	if len(problems) > 0 {
-		return nil, nil
-	}
-	return located(doc, cat.warnings()), nil
 }
 
 // located turns faults into problems with their position in the file.

@@ -111,16 +111,9 @@ func (LogLevel) Enum() []string {
 
 // Slog converts the level to log/slog's.
 func (l LogLevel) Slog() slog.Level {
-	switch l {
-	case LogDebug:
-		return slog.LevelDebug
-	case LogWarn:
-		return slog.LevelWarn
-	case LogError:
-		return slog.LevelError
-	default:
-		return slog.LevelInfo
-	}
+	level := slog.LevelInfo
+	_ = level.UnmarshalText([]byte(l)) // an unknown name leaves it as it is
+	return level
 }
 
 // LogFormat is the format of a log line.

@@ -541,8 +541,8 @@ func TestShort(t *testing.T) {
 // not.
 func TestConfigHasNames(t *testing.T) {
 	for _, l := range leaves(Default()) {
-		require.NotContains(t, l.path, "..")
-		require.False(t, strings.HasSuffix(l.path, "."), l.path)
-		require.NotEqual(t, reflect.Struct, l.value.Kind(), l.path)
+		require.NotContains(t, l.Path, "..")
+		require.False(t, strings.HasSuffix(l.Path, "."), l.Path)
+		require.NotEqual(t, reflect.Struct, l.value.Kind(), l.Path)
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 // filePath is a setting, or an element of one, that names a file or a folder.
 type filePath struct {
-	place string // in a file, such as sources.files[0]
+	place string // in a file of settings, such as sources.files[0]
 	value *string
 }
 
-// paths are all of c.
+// paths returns all paths in c.
 func (c *Config) paths() []filePath {
 	all := []filePath{{"catalogue", &c.Catalogue}, {"control.socket", &c.Control.Socket}, {"push.state_file", &c.Push.StateFile}}
 	for setting, list := range map[string][]string{"sources.files": c.Sources.Files, "rpc.ipc_folders": c.RPC.IPCFolders} {
@@ -22,7 +22,7 @@ func (c *Config) paths() []filePath {
 	return all
 }
 
-// CheckShipped returns the faults of settings that ship with packages for every OS: a path that is whole on one is relative on another.
+// CheckShipped returns the faults of settings that ship in packages for every OS: a path that is absolute on one is relative on another.
 func (c *Config) CheckShipped() (faults []Fault) {
 	for _, p := range c.paths() {
 		if *p.value != "" && !strings.HasPrefix(*p.value, "~/") {

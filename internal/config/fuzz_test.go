@@ -22,7 +22,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := newLoader()
+		l := gather(Options{})
 		l.decode(LayerUser, "/f", data)
 		if len(l.problems) == 0 {
 			l.check()

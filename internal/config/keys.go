@@ -10,46 +10,46 @@ import (
 // Key describes one setting, for flags and help.
 type Key struct {
 	Path    string // such as rpc.probe_timeout
-	Env     string // such as RPC_PROBE_TIMEOUT, behind the prefix that is this program's
+	Env     string // such as RPC_PROBE_TIMEOUT, without the program's prefix
 	Flag    string // such as rpc-probe-timeout
 	Default string
 	Help    string
-	Values  []string // the allowed values; nil: any
-	List    bool     // several values, separated by commas
+	Values  []string // the allowed values, or those of the elements of a list; nil: any
+	List    bool     // several values, separated by commas; ports are among them
 }
 
 // Keys lists every setting in the order of Config.
 func Keys() []Key {
 	var keys []Key
 	for _, l := range leaves(Default()) {
-		keys = append(keys, Key{
-			Path: l.path, Env: envName(l.path), Flag: flagName(l.path), Default: l.text(), Help: l.help, Values: l.enum(), List: l.isList(),
-		})
+		keys = append(keys, l.Key)
 	}
 	return keys
 }
-
-func envName(path string) string { return strings.ToUpper(strings.ReplaceAll(path, ".", "_")) }
 
 func flagName(path string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(path) }
 
 // leaf is one setting of a Config.
 type leaf struct {
-	path, help string
-	value      reflect.Value // addressable, in the Config
+	Key
+	value reflect.Value // addressable, in the Config
 }
 
+// leaves lists the settings of a Config that has the defaults.
 func leaves(c *Config) []leaf { return leavesOf("", reflect.ValueOf(c).Elem()) }
 
 func leavesOf(prefix string, v reflect.Value) []leaf {
 	var out []leaf
 	for f, value := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		path := prefix + name
 		if f.Type.Kind() == reflect.Struct {
-			out = append(out, leavesOf(prefix+name+".", value)...)
+			out = append(out, leavesOf(path+".", value)...)
 			continue
 		}
-		out = append(out, leaf{prefix + name, f.Tag.Get("help"), value})
+		l := leaf{Key{Path: path, Flag: flagName(path), Help: f.Tag.Get("help"), List: f.Type.Kind() == reflect.Slice}, value}
+		l.Env, l.Default, l.Values = strings.ToUpper(strings.ReplaceAll(path, ".", "_")), l.text(), l.enum()
+		out = append(out, l)
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func (l leaf) text() string {
 	case fmt.Stringer:
 		return v.String()
 	}
-	if l.value.Kind() != reflect.Slice {
+	if !l.List {
 		return fmt.Sprint(l.value)
 	}
 	parts := make([]string, l.value.Len())
@@ -72,10 +72,10 @@ func (l leaf) text() string {
 	return strings.Join(parts, ",")
 }
 
-// enum returns the allowed values of a setting, or of the elements of a list; nil where any is allowed.
+// enum returns the allowed values of the setting, or of the elements of a list; nil if any is allowed.
 func (l leaf) enum() []string {
 	typ := l.value.Type()
-	if typ.Kind() == reflect.Slice {
+	if l.List {
 		typ = typ.Elem()
 	}
 	if typ.Kind() == reflect.Bool {
@@ -86,9 +86,6 @@ func (l leaf) enum() []string {
 	}
 	return nil
 }
-
-// isList reports whether a setting has several values. Ports are among them.
-func (l leaf) isList() bool { return l.value.Kind() == reflect.Slice }
 
 // short formats a duration as 1m rather than 1m0s.
 func short(d time.Duration) string {

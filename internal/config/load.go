@@ -15,21 +15,21 @@ import (
 
 // Options say where settings come from. Empty fields are skipped.
 type Options struct {
-	Policy     []string          // the administrator's files, which nothing overrides; of two that say the same the last counts
-	Registry   []Registry        // the administrator's values on Windows, which beat Policy; a later key beats those before
+	Policy     []string          // the administrator's files, which nothing overrides; later files override earlier ones
+	Registry   []Registry        // the administrator's values on Windows, which override Policy; later keys override earlier ones
 	Flags      map[string]string // by path, such as rpc.ports; only those that the user gave
 	Env        []string          // KEY=value, as returned by os.Environ; an empty value counts as not set
-	EnvPrefix  string            // with which the names of settings begin in Env; "": SIDETONE_
+	EnvPrefix  string            // prefix of the variables in Env; "": SIDETONE_
 	UserFile   string            // may be missing
 	SystemFile string            // may be missing
-	Refused    error             // why SystemFile, which is there, is not read; nil: it is
+	Refused    error             // why SystemFile is not read although it exists; nil: it is read
 	Explicit   string            // replaces both files and must exist
 	VendorFile string            // the vendor's own defaults; may be missing
 }
 
-// Registry is a key of Windows' registry with values of settings.
+// Registry is a key of Windows' registry that holds settings.
 type Registry struct {
-	Key    string            // its whole path
+	Key    string            // its full path
 	Values map[string]string // by path, as an environment variable would give them
 	Err    error             // why they cannot be read
 }
@@ -49,7 +49,7 @@ const (
 	LayerPolicy      Layer = "policy"
 )
 
-// Setting is one setting as it is in force.
+// Setting is the effective value of one setting.
 type Setting struct {
 	Path   string `json:"path"`
 	Value  string `json:"value"` // as a flag or environment variable would give it
@@ -70,8 +70,8 @@ func Load(o Options) (*Config, []Setting, []strictyaml.Problem) {
 	return l.config, l.settings(), nil
 }
 
-// LoadAddress reads the settings that say which agent is meant, control.socket and vendor; others have their defaults. What is wrong with
-// those, or keeps a file from being read, is returned beside the problems, for which there is no result.
+// LoadAddress reads only the settings that say which agent is meant, control.socket and vendor; all others have their defaults.
+// If those two or the explicit file have problems, there is no result; others are the problems of other settings and files.
 func LoadAddress(o Options) (c *Config, others, problems []strictyaml.Problem) {
 	l := gather(o)
 	l.check()
@@ -90,10 +90,10 @@ func LoadAddress(o Options) (c *Config, others, problems []strictyaml.Problem) {
 	return c, others, nil
 }
 
-// gather reads all that says something.
+// gather reads all sources of settings.
 func gather(o Options) *loader {
-	l := newLoader()
-	l.home = homeIn(o.Env)
+	c := Default()
+	l := &loader{config: c, leaves: leaves(c), origins: make(map[string]origin), home: homeIn(o.Env)}
 	l.file(LayerVendor, o.VendorFile, false)
 	if o.Explicit != "" {
 		l.file(LayerExplicit, o.Explicit, true)
@@ -132,11 +132,6 @@ type loader struct {
 	problems []strictyaml.Problem
 }
 
-func newLoader() *loader {
-	c := Default()
-	return &loader{config: c, leaves: leaves(c), origins: make(map[string]origin)}
-}
-
 // origin is where a value comes from: a place in a file, or the name of a variable or flag.
 type origin struct {
 	layer Layer
@@ -165,27 +160,28 @@ func (l *loader) file(layer Layer, path string, required bool) {
 func (l *loader) decode(layer Layer, path string, data []byte) {
 	doc, problems := strictyaml.Decode(path, data, l.config)
 	if layer == LayerPolicy && len(problems) == 0 {
-		problems = Unsaid(doc, "$")
+		problems = Unset(doc, "$")
 	}
 	l.problems = append(l.problems, problems...)
 	for _, s := range l.leaves {
-		if doc.Has("$." + s.path) {
+		if doc.Has("$." + s.Path) {
 			l.set(s, origin{layer: layer, doc: doc}, filepath.Dir(path))
 		}
 	}
 }
 
-// Unsaid are the keys below path without a value, which decide nothing: whoever writes one into a policy means something.
-func Unsaid(doc *strictyaml.Document, path string) []strictyaml.Problem {
+// Unset returns a problem for each key below path without a value. Such a key has no effect, which its author cannot have
+// meant in a policy.
+func Unset(doc *strictyaml.Document, path string) []strictyaml.Problem {
 	const message = "the value is missing, and so the key decides nothing"
-	return doc.Unsaid(path, message, "write one, or leave the key out")
+	return doc.Unset(path, message, "write one, or leave the key out")
 }
 
 // set records where a value comes from and makes its paths absolute.
 func (l *loader) set(s leaf, from origin, dir string) {
-	l.origins[s.path] = from
+	l.origins[s.Path] = from
 	for _, p := range l.config.paths() {
-		if setting, _, _ := strings.Cut(p.place, "["); setting == s.path {
+		if setting, _, _ := strings.Cut(p.place, "["); setting == s.Path {
 			l.absolute(from, p.place, dir, p.value)
 		}
 	}
@@ -235,25 +231,24 @@ func (l *loader) env(prefix string, environ []string) {
 	}
 	own, names := make([]string, len(l.leaves)), make([]string, len(l.leaves))
 	for i, s := range l.leaves {
-		own[i] = envName(s.path)
-		names[i] = prefix + own[i]
+		own[i], names[i] = s.Env, prefix+s.Env
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		i := slices.Index(names, name)
 		switch {
 		case i < 0 && mistyped(strings.TrimPrefix(name, prefix), own):
 			l.unknown(name, name, "unknown environment variable", names)
-		case i < 0: // another program's, whose name begins like this one's
+		case i < 0: // of another program with a similar prefix
 		case values[name] != "":
 			l.decodeText(LayerEnvironment, l.leaves[i], name, values[name])
 		}
 	}
 }
 
-// mistyped reports whether a name is like that of a setting. One that ends in such a name is right for a program that has more before it,
-// as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
+// mistyped reports whether a name is similar to that of a setting. A name that ends in a setting's belongs to a program with
+// a longer prefix, as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
 func mistyped(name string, valid []string) bool {
-	like := func(v string) bool { return strictyaml.Near(name, v) }
+	like := func(v string) bool { return strictyaml.Similar(name, v) }
 	return !ofAnother(name, valid) && slices.ContainsFunc(valid, like)
 }
 
@@ -261,8 +256,8 @@ func ofAnother(name string, valid []string) bool {
 	return slices.ContainsFunc(valid, func(v string) bool { return strings.HasSuffix(name, "_"+v) })
 }
 
-// UnknownVariables are those of an environment, as in Options, that begin like those of settings and are none: another program's, or not
-// so much like a setting's that Load calls them a mistake. Those of another program with the same settings are left out.
+// UnknownVariables returns the variables of an environment, as in Options, that have the prefix and belong to no setting, and are not
+// similar enough to one for Load to report them. The settings of a program with a longer prefix are left out.
 func UnknownVariables(prefix string, environ []string) []string {
 	var own, unknown []string
 	for _, k := range Keys() {
@@ -291,11 +286,11 @@ func (l *loader) registry(r Registry) {
 	l.texts(LayerPolicy, r.Values, name, name)
 }
 
-// texts applies values by the path of their setting. name is what a value is called in problems, and stray one with an unknown path.
+// texts applies values by the path of their setting. In problems, a value is called name(path), or stray(path) if the path is unknown.
 func (l *loader) texts(layer Layer, values map[string]string, name, stray func(path string) string) {
 	paths := make([]string, len(l.leaves))
 	for i, s := range l.leaves {
-		paths[i] = s.path
+		paths[i] = s.Path
 	}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		if i := slices.Index(paths, path); i >= 0 {
@@ -306,14 +301,14 @@ func (l *loader) texts(layer Layer, values map[string]string, name, stray func(p
 	}
 }
 
-// unknown reports what is called name in problems, and suggests what is like it.
+// unknown reports an unknown name, and suggests a valid one that is similar.
 func (l *loader) unknown(name, like, message string, valid []string) {
 	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(like, valid)})
 }
 
 func (l *loader) decodeText(layer Layer, s leaf, name, value string) {
 	for _, p := range strictyaml.DecodeText(name, value, s.value.Addr().Interface()) {
-		p.Path = "$." + s.path + strings.TrimPrefix(p.Path, "$")
+		p.Path = "$." + s.Path + strings.TrimPrefix(p.Path, "$")
 		l.problems = append(l.problems, p)
 	}
 	l.set(s, origin{layer: layer, name: name}, "")
@@ -330,9 +325,9 @@ func (l *loader) check() {
 func (l *loader) settings() []Setting {
 	out := make([]Setting, len(l.leaves))
 	for i, s := range l.leaves {
-		out[i] = Setting{Path: s.path, Value: s.text(), Layer: LayerDefault, Origin: "default"}
-		if from, set := l.origins[s.path]; set {
-			out[i].Layer, out[i].Origin = from.layer, from.at("$."+s.path)
+		out[i] = Setting{Path: s.Path, Value: s.text(), Layer: LayerDefault, Origin: "default"}
+		if from, set := l.origins[s.Path]; set {
+			out[i].Layer, out[i].Origin = from.layer, from.at("$."+s.Path)
 		}
 	}
 	return out

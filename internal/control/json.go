@@ -129,7 +129,7 @@ func readMembers(given map[string]json.RawMessage, path string, wanted []member)
 func slipOf(given []string, name string) string {
 	word, _, _ := strings.Cut(name, "_")
 	for _, other := range given {
-		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Near(other, name) {
+		if strings.HasPrefix(strings.ToLower(other), word) || strictyaml.Similar(other, name) {
 			return other
 		}
 	}

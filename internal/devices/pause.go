@@ -1,6 +1,9 @@
 package devices
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // PauseList is the list that clients get while reporting is paused.
 type PauseList string
@@ -12,7 +15,7 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (PauseList) Enum() []string { return []string{string(PauseEmpty), string(PauseUnmuted)} }
+func (PauseList) Enum() []string { return Names([]PauseList{PauseEmpty, PauseUnmuted}) }
 
 // Paused returns what clients are told instead of s while reporting is paused. It does not change s.
 func (s Snapshot) Paused(list PauseList) Snapshot {
@@ -24,12 +27,8 @@ func (s Snapshot) Paused(list PauseList) Snapshot {
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		if _, ok := d.Flags[HardwareMute]; ok {
-			flags := map[Field]Flag{HardwareMute: {}}
-			for f, flag := range d.Flags {
-				if f != HardwareMute {
-					flags[f] = flag
-				}
-			}
+			flags := maps.Clone(d.Flags)
+			flags[HardwareMute] = Flag{}
 			d.setFlags(flags)
 		}
 	}

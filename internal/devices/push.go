@@ -25,7 +25,7 @@ func (g *Grouping) assignPushes(pushes []Push) {
 		p := &pushes[i]
 		inst := g.byKey[p.Unit]
 		if p.Unit == "" {
-			if fit := g.fitting(p.Product, p.Serial); len(fit) == 1 {
+			if fit := g.products[p.Product].fitting(p.Serial); len(fit) == 1 {
 				inst = fit[0]
 			}
 		}
@@ -43,11 +43,7 @@ func latestFirst(pushes []*Push, f Field) []*Push {
 	return slices.SortedStableFunc(slices.Values(pushes), func(a, b *Push) int { return b.Since[f].Compare(a.Since[f]) })
 }
 
-// fitting returns the units that a push for this product and serial may mean.
-func (g *Grouping) fitting(product, serial string) []*instance {
-	return g.products[product].fitting(serial)
-}
-
+// fitting returns the units that a push for the product and this serial may mean.
 func (x *unitIndex) fitting(serial string) []*instance {
 	switch {
 	case x == nil:
@@ -67,8 +63,8 @@ type Unit struct {
 	First   time.Time `json:"-"` // when the first of its endpoints was attached
 	Last    time.Time `json:"-"` // when the last of them was
 	HID     bool      `json:"-"` // one of its HID devices is present
-	HIDOnly bool      `json:"-"` // and none of its endpoints
-	Leaving bool      `json:"-"` // its endpoints are gone, and still reported for the removal grace
+	HIDOnly bool      `json:"-"` // only HID devices are present
+	Leaving bool      `json:"-"` // its endpoints are gone, but still reported for the removal grace
 }
 
 // left reports whether nothing of the unit is present any more.

@@ -1,8 +1,6 @@
 package devices
 
-import (
-	"time"
-)
+import "time"
 
 // Reading is a state that a rule of a product has read from one of its HID devices.
 type Reading struct {
@@ -54,12 +52,10 @@ func (inst *instance) same(a, b Reading) bool {
 	container := a.Container != "" && b.Container != ""
 	serial := a.Serial != "" && b.Serial != ""
 	switch {
-	case serial && inst.product.GroupBy == GroupSerial:
+	case serial && (!container || inst.product.GroupBy == GroupSerial):
 		return a.Serial == b.Serial
 	case container:
 		return a.Container == b.Container
-	case serial:
-		return a.Serial == b.Serial
 	}
 	return false
 }

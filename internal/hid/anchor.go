@@ -9,7 +9,7 @@ import (
 // applyAnchors sets toggles to the states of their anchors, and queries the anchors of those that need it.
 func (t *Tracker) applyAnchors(at, now time.Time) {
 	for d, s := range t.sensors() {
-		if s.pending.take(setToggles) && s.value.Known() {
+		if s.pending.take(setToggles) && s.Value.Known() {
 			t.applyAnchor(d, s, at)
 		}
 	}
@@ -30,16 +30,16 @@ func (t *Tracker) applyAnchor(source *trackedDevice, anchor *sensor, at time.Tim
 		otherChannel := d != source || anchor.exchange != nil && !anchor.exchange.answeredByReport()
 		switch {
 		case !anchor.isAnchorOf(s):
-		case otherChannel && anchor.exchange != nil && !s.pressed.Before(anchor.lastAsked):
-			s.enter(onAskedBefore, s.value, at)
-		case anchor.Debounce > 0 && s.pressed.After(anchor.statedAt.Add(-anchor.Debounce)): // during the debounce time
+		case otherChannel && anchor.exchange != nil && !s.Pressed.Before(anchor.LastAsked):
+			s.enter(onAskedBefore, s.Value, at)
+		case anchor.Debounce > 0 && s.Pressed.After(anchor.StatedAt.Add(-anchor.Debounce)): // during the debounce time
 			s.enter(onPressedEarly, devices.Unknown, at)
 		default:
-			s.enter(onAnchored, anchor.value, at)
-			s.statedAt = anchor.statedAt
-			s.answered = time.Time{}
+			s.enter(onAnchored, anchor.Value, at)
+			s.StatedAt = anchor.StatedAt
+			s.Answered = time.Time{}
 			if otherChannel {
-				s.answered = at
+				s.Answered = at
 			}
 		}
 	}
@@ -65,12 +65,7 @@ func (t *Tracker) askAnchors(toggle *sensor, m Moment, at, now time.Time) {
 
 // wasPressed reports whether the rule's button was pressed on any interface of the unit since its state was last forgotten.
 func (t *Tracker) wasPressed(toggle *sensor) bool {
-	for _, s := range t.sensors() {
-		if s.isTwinOf(toggle) && s.pressedSinceReset {
-			return true
-		}
-	}
-	return false
+	return t.anySensorIs(func(s *sensor) bool { return s.isTwinOf(toggle) && s.PressedSinceReset })
 }
 
 // isTwinOf reports whether both apply the same rule to interfaces of one unit.

@@ -16,9 +16,6 @@ func Describe(d Device) *descriptor.Descriptor {
 	return desc
 }
 
-// isNumbered reports whether the reports of a device have, or may have, report IDs.
-func isNumbered(desc *descriptor.Descriptor) bool { return desc == nil || desc.Numbered }
-
 // fields returns the input fields of a device that belong to the control.
 func (u *Usage) fields(desc *descriptor.Descriptor) []descriptor.Field {
 	return desc.Find(descriptor.Input, u.Page, u.Usage)

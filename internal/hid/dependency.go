@@ -8,15 +8,7 @@ import (
 // isMissingDependency reports whether none of the levels that an answer depends on is read on any interface of its unit,
 // for example for lack of permission: then nothing would tell when the answer is outdated.
 func (t *Tracker) isMissingDependency(s *sensor) bool {
-	if len(s.DependsOn) == 0 {
-		return false
-	}
-	for _, level := range t.sensors() {
-		if s.dependsOn(level) {
-			return false
-		}
-	}
-	return true
+	return len(s.DependsOn) > 0 && !t.anySensorIs(s.dependsOn)
 }
 
 func (s *sensor) dependsOn(level *sensor) bool {
@@ -55,7 +47,7 @@ func (t *Tracker) invalidateUnknown(at, now time.Time) {
 		t.forgetAll(at, now, func(o *sensor) bool { return o != s && o.isTwinOf(s) })
 		// The product may have been disconnected since its states were reported.
 		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
-			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.value.Known() && o.unit == s.unit })
+			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.Value.Known() && o.unit == s.unit })
 		}
 	}
 }

@@ -26,63 +26,58 @@ type script interface {
 // exchange is a script and its progress.
 type exchange struct {
 	script
-	step            int
-	waiting         bool
-	until           time.Time // while waiting
-	pausedUntil     time.Time // while waiting: when the request of this step will be sent; zero: it has been
-	silent          bool      // the device did not answer the last request
-	lateAnswerUntil time.Time // until when an answer may be to a cancelled request
+	exchangeState
 }
 
-// start starts from the first step. It returns the request to send, if there is one.
-func (x *exchange) start(now time.Time) (Request, bool) {
-	x.step = 0
-	return x.send(now)
+// exchangeState is what a checkpoint stores of an exchange.
+type exchangeState struct {
+	Step            int       `json:"step,omitempty"`   // from 0
+	Until           time.Time `json:"until,omitzero"`   // when the wait for an answer ends; zero: not waiting
+	PausedUntil     time.Time `json:"pausing,omitzero"` // while waiting: when the request of this step will be sent; zero: it has been
+	Silent          bool      `json:"silent,omitempty"` // the device did not answer the last request
+	LateAnswerUntil time.Time `json:"stray,omitzero"`   // until when an answer may be to a cancelled request
 }
 
-// send prepares the request of this step, and returns it if there is one and it has no pause.
-func (x *exchange) send(now time.Time) (Request, bool) {
-	r, ok := x.request(x.step)
-	x.waiting, x.pausedUntil = ok, time.Time{}
+func (x *exchange) waiting() bool { return !x.Until.IsZero() }
+
+// goTo starts a step, and returns its request if there is one and it is not to be sent after a pause.
+func (x *exchange) goTo(step int, now time.Time) (Request, bool) {
+	x.Step = step
+	r, ok := x.request(x.Step)
+	x.end()
 	if !ok {
 		return r, false
 	}
-	pause := x.pause(x.step)
-	x.until = now.Add(pause + x.timeout())
+	pause := x.pause(x.Step)
+	x.Until = now.Add(pause + x.timeout())
 	if pause > 0 {
-		x.pausedUntil = now.Add(pause)
+		x.PausedUntil = now.Add(pause)
 	}
 	return r, pause == 0
 }
 
 // retry schedules the request of this step again, after the pause. It returns false if there is no time left for that.
 func (x *exchange) retry(now time.Time) bool {
-	x.pausedUntil = now.Add(x.pause(x.step))
-	return x.pausedUntil.Before(x.until)
+	x.PausedUntil = now.Add(x.pause(x.Step))
+	return x.PausedUntil.Before(x.Until)
 }
 
 // proceed returns the request of this step, whose pause is over. If it is late, the timeout is extended by as much.
 func (x *exchange) proceed(now time.Time) (Request, bool) {
-	x.until = x.until.Add(now.Sub(x.pausedUntil))
-	x.pausedUntil = time.Time{}
-	return x.request(x.step)
+	x.Until = x.Until.Add(now.Sub(x.PausedUntil))
+	x.PausedUntil = time.Time{}
+	return x.request(x.Step)
 }
 
-// end ends the exchange.
-func (x *exchange) end() { x.waiting, x.pausedUntil = false, time.Time{} }
+// end ends the wait for an answer, and so the exchange.
+func (x *exchange) end() { x.Until, x.PausedUntil = time.Time{}, time.Time{} }
 
 // due returns when to act next, while waiting.
 func (x *exchange) due() time.Time {
-	if !x.pausedUntil.IsZero() {
-		return x.pausedUntil
+	if !x.PausedUntil.IsZero() {
+		return x.PausedUntil
 	}
-	return x.until
-}
-
-// next goes on to the next request.
-func (x *exchange) next(now time.Time) (Request, bool) {
-	x.step++
-	return x.send(now)
+	return x.Until
 }
 
 // query is the script of a hid_query.

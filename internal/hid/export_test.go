@@ -40,12 +40,12 @@ func (t *Tracker) RequireConsistent(tt require.TestingT, now time.Time) {
 		require.LessOrEqual(tt, len(d.requests), len(d.sensors)+1)
 		for _, s := range d.sensors {
 			require.Empty(tt, s.pending, "nothing is left over")
-			require.Equal(tt, s.state.known(), s.value.Known(), s.state)
+			require.Equal(tt, s.State.known(), s.Value.Known(), s.State)
 			latest := now.Add(askGap)
 			if s.Query != nil && s.Query.Poll != 0 {
 				latest = now.Add(s.Query.Poll)
 			}
-			require.True(tt, s.askAgainAt.IsZero() || s.askAgainAt.After(now) && !s.askAgainAt.After(latest), "no cause is forgotten")
+			require.True(tt, s.AskAgainAt.IsZero() || s.AskAgainAt.After(now) && !s.AskAgainAt.After(latest), "no cause is forgotten")
 		}
 		require.True(tt, d.asking == nil || d.conversation() == nil || slices.Contains(d.sensors, d.asking))
 	}

@@ -24,21 +24,26 @@ const (
 // hidpp is the script of a hidpp source: it looks up the feature's index, then reads the state.
 type hidpp struct {
 	PPFeature
-	node      string
-	index     byte // of the feature on this device; 0: unknown
-	lastIndex byte // the last known index
-	lacks     bool // the device does not have the feature
+	hidppState
+	node string
+}
+
+// hidppState is what a checkpoint stores of a hidpp source.
+type hidppState struct {
+	Index     byte `json:"place,omitempty"`     // of the feature on this device; 0: unknown
+	LastIndex byte `json:"was_place,omitempty"` // the last known index
+	Lacks     bool `json:"lacks,omitempty"`     // the device does not have the feature
 }
 
 func (h *hidpp) request(step int) (Request, bool) {
 	report := make([]byte, hidppLength)
 	switch {
 	case step == 0: // getFeature of the root feature
-		h.lastIndex = cmp.Or(h.index, h.lastIndex)
-		h.index, h.lacks = 0, false
+		h.LastIndex = cmp.Or(h.Index, h.LastIndex)
+		h.Index, h.Lacks = 0, false
 		copy(report, []byte{hidppLong, h.Device, 0, hidppSoftware, byte(h.Feature >> 8), byte(h.Feature)})
-	case step == 1 && h.Read != nil && h.index != 0:
-		copy(report, []byte{hidppLong, h.Device, h.index, byte(*h.Read)<<4 | hidppSoftware})
+	case step == 1 && h.Read != nil && h.Index != 0:
+		copy(report, []byte{hidppLong, h.Device, h.Index, byte(*h.Read)<<4 | hidppSoftware})
 	default:
 		return Request{}, false
 	}
@@ -51,7 +56,7 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	}
 	asked, function := byte(0), byte(hidppSoftware)
 	if step == 1 {
-		asked, function = h.index, byte(*h.Read)<<4|hidppSoftware
+		asked, function = h.Index, byte(*h.Read)<<4|hidppSoftware
 	}
 	switch {
 	case data[0] == hidppShort:
@@ -61,8 +66,8 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	case data[2] != asked || data[3] != function:
 		return devices.Unknown, false
 	case step == 0:
-		h.index = data[hidppHeader]
-		h.lacks = h.index == 0
+		h.Index = data[hidppHeader]
+		h.Lacks = h.Index == 0
 		return devices.Unknown, true
 	}
 	return h.value(data)
@@ -71,14 +76,14 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 // event decodes a state that the device sends by itself. While the feature's index is being looked up
 // again, a message with the old index may be such an event, so the state becomes unknown.
 func (h *hidpp) event(data []byte) (devices.Tri, bool) {
-	index := cmp.Or(h.index, h.lastIndex)
+	index := cmp.Or(h.Index, h.LastIndex)
 	if h.Event == nil || index == 0 || len(data) < hidppHeader {
 		return devices.Unknown, false
 	}
 	if data[0] != hidppLong || data[1] != h.Device || data[2] != index || data[3] != byte(*h.Event)<<4 {
 		return devices.Unknown, false
 	}
-	if h.index == 0 {
+	if h.Index == 0 {
 		return devices.Unknown, true
 	}
 	return h.value(data)
@@ -86,7 +91,7 @@ func (h *hidpp) event(data []byte) (devices.Tri, bool) {
 
 // isBack reports whether an unsolicited message shows that a device which has not answered is connected again.
 func (h *hidpp) isBack(data []byte, silent bool) bool {
-	if h.lacks || h.index != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
+	if h.Lacks || h.Index != 0 && !silent || len(data) < hidppHeader || data[1] != h.Device {
 		return false
 	}
 	switch data[0] {

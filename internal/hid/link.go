@@ -12,22 +12,22 @@ import (
 // links returns the link_state of each unit, as devices.Resolver derives it from the readings: the first
 // known rule decides.
 func (t *Tracker) links() map[unit]devices.Tri {
-	latest := make(map[unit]map[string]*sensor) // by the path of the rule: the sensor with the latest value
+	latest := make(map[unit]map[string]sensorState) // by the path of the rule
 	for _, s := range t.sensors() {
 		if !s.Link || !s.isReading() {
 			continue
 		}
 		if latest[s.unit] == nil {
-			latest[s.unit] = make(map[string]*sensor)
+			latest[s.unit] = make(map[string]sensorState)
 		}
-		if other := latest[s.unit][s.Path]; other == nil || !other.value.Known() || s.value.Known() && s.since.After(other.since) {
-			latest[s.unit][s.Path] = s
+		if other := latest[s.unit][s.Path]; !other.Value.Known() || s.Value.Known() && s.Since.After(other.Since) {
+			latest[s.unit][s.Path] = s.sensorState
 		}
 	}
 	out := make(map[unit]devices.Tri)
-	for u, sensors := range latest {
+	for u, states := range latest {
 		for _, l := range t.rules.links[u.product] {
-			if out[u] = linkState(l, sensors); out[u].Known() {
+			if out[u] = linkState(l, states); out[u].Known() {
 				break
 			}
 		}
@@ -35,13 +35,10 @@ func (t *Tracker) links() map[unit]devices.Tri {
 	return out
 }
 
-// linkState returns the state of a link according to one of its sources, from the latest sensors.
-func linkState(l devices.Source, latest map[string]*sensor) devices.Tri {
+// linkState returns the state of a link according to one of its sources, from the latest states.
+func linkState(l devices.Source, latest map[string]sensorState) devices.Tri {
 	if l.Derive == nil {
-		if s := latest[l.Path]; s != nil {
-			return s.value
-		}
-		return devices.Unknown
+		return latest[l.Path].Value
 	}
 	var terms []devices.Tri
 	for _, term := range l.Derive.Terms {
@@ -76,10 +73,10 @@ func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 		case is == devices.False:
 			d.forget(at, now, mine)
 		case is == devices.Unknown: // queries under way may still be answered
-			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.value.Known() || !s.due.IsZero()) })
+			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.Value.Known() || !s.Due.IsZero()) })
 		case was == devices.False:
 			// A toggle pressed in the meantime was switched on before its link was known to be up.
-			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.pressedSinceReset })
+			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.PressedSinceReset })
 			d.forget(at, now, mine)
 			for _, s := range started {
 				s.linkUp(at)

@@ -21,8 +21,9 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 	for i := range list {
 		r.list = append(r.list, &list[i])
 		if a := list[i].Anchor; a != nil {
-			for j := range a.Sources {
-				r.list = append(r.list, &a.Sources[j])
+			for _, source := range a.Sources {
+				source.Models = list[i].Models
+				r.list = append(r.list, &source)
 			}
 		}
 	}
@@ -33,6 +34,7 @@ func NewRules(list []Rule, links map[string][]devices.Source) *Rules {
 type Rule struct {
 	Product        string   // its id in the catalogue
 	Path           string   // sources[1], link_state[0], sources[2].derive.or[1], sources[1].hid_usage.anchor.hid_query
+	Via            string   // the kind of source, as in devices.Origin
 	AnchorOf       string   // the path of the toggle that it anchors; empty: it is a source of its own
 	Link           bool     // it belongs to link_state
 	BySerial       bool     // the product is several USB devices with one serial number
@@ -77,7 +79,7 @@ type InputReport struct {
 type Anchor struct {
 	Start   *bool  // the state after plugging in
 	LinkUp  *bool  // the state after link_state has become true
-	Sources []Rule // reports and queries that tell its state
+	Sources []Rule // reports and queries that tell its state; NewRules sets their Models
 }
 
 // Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
@@ -135,38 +137,11 @@ func (Moment) Enum() []string { return devices.Names([]Moment{AtAttach, AtResume
 // anyReport reports whether the rule applies to every report of the device.
 func (r InputReport) anyReport() bool { return r.ID == nil && len(r.When) == 0 }
 
-// via returns the kind of the rule's source for devices.Origin.
-func (r *Rule) via() string {
-	switch {
-	case r.Usage != nil:
-		return devices.ViaHIDUsage
-	case r.Report != nil:
-		return devices.ViaHIDReport
-	case r.Query != nil:
-		return devices.ViaHIDQuery
-	default:
-		return devices.ViaHIDPP
-	}
-}
-
 // same reports whether another rule reads the same, whatever its models and dependencies.
 func (r *Rule) same(other *Rule) bool {
-	return r.Product == other.Product && r.Path == other.Path && reflect.DeepEqual(r.reading(), other.reading())
-}
-
-// reading returns the rule without its models and dependencies.
-func (r *Rule) reading() Rule {
-	out := *r
-	out.Models, out.DependsOn = nil, nil
-	if r.Anchor != nil {
-		anchor := *r.Anchor
-		anchor.Sources = nil
-		for i := range r.Anchor.Sources {
-			anchor.Sources = append(anchor.Sources, r.Anchor.Sources[i].reading())
-		}
-		out.Anchor = &anchor
-	}
-	return out
+	a, b := *r, *other
+	a.Models, a.DependsOn = b.Models, b.DependsOn
+	return reflect.DeepEqual(a, b)
 }
 
 // Wants reports whether any rule can read the device. Other devices need not be opened.
@@ -193,7 +168,7 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if !r.matches(d) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
-	if r.Report != nil && r.Report.anyReport() && isNumbered(desc) {
+	if r.Report != nil && r.Report.anyReport() && (desc == nil || desc.Numbered) {
 		return false // it would mistake any other report, such as a key, for its own
 	}
 	if desc == nil {

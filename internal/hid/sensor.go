@@ -16,30 +16,37 @@ type sensor struct {
 	changes *changeFlags
 	fields  []descriptor.Field // of a usage
 
-	state    state
-	value    devices.Tri
-	since    time.Time
-	statedAt time.Time    // when the device last stated the value, rather than a press; for an answer, when it was requested
-	pending  consequences // yet to be applied
-	note     health.Code  // why descriptor and rule keep the state from being known
-
-	held              []devices.Tri // a toggle with an absolute button: whether it is held down, by field
-	pressed           time.Time     // a toggle: the last press
-	pressedSinceReset bool          // a toggle: pressed since its state was last forgotten
-	answered          time.Time     // a toggle: when an answer on another channel than the presses set it
-
-	next devices.Tri // a level within its debounce time
-	due  time.Time   // when next counts; zero: there is none
+	sensorState
+	pending consequences // yet to be applied
+	note    health.Code  // why the descriptor and the rule keep the state from being known
 
 	exchange          *exchange
-	pp                *hidpp    // of a hidpp source
-	askAgainAt        time.Time // when to query again; zero: never
-	lastAsked         time.Time
-	missingDependency bool // none of the levels that its answer depends on is read, so it does not query
+	pp                *hidpp // of a hidpp source
+	missingDependency bool   // none of the levels that its answer depends on is read, so it does not query
+}
+
+// sensorState is what a checkpoint stores of every sensor.
+type sensorState struct {
+	Value    devices.Tri `json:"value"`
+	Since    time.Time   `json:"since,omitzero"`
+	StatedAt time.Time   `json:"stated,omitzero"` // when the device last stated the value, rather than a press; for an answer, when it was requested
+	State    state       `json:"state,omitempty"`
+
+	// Of toggles.
+	Held              []devices.Tri `json:"held"` // whether the absolute button is held down, by field
+	Pressed           time.Time     `json:"last_press,omitzero"`
+	PressedSinceReset bool          `json:"stirred,omitempty"` // pressed since the state was last forgotten
+	Answered          time.Time     `json:"answered,omitzero"` // when an answer on another channel than the presses set the state
+
+	Next devices.Tri `json:"next,omitzero"` // a level within its debounce time
+	Due  time.Time   `json:"due,omitzero"`  // when Next counts; zero: there is none
+
+	AskAgainAt time.Time `json:"ask_again,omitzero"` // when to query again; zero: never
+	LastAsked  time.Time `json:"last_asked,omitzero"`
 }
 
 func newSensor(rl *Rule, d *trackedDevice) *sensor {
-	s := &sensor{Rule: rl, changes: d.changes, state: unknown}
+	s := &sensor{Rule: rl, changes: d.changes, sensorState: sensorState{State: unknown}}
 	switch {
 	case rl.Usage != nil:
 		s.fields = rl.Usage.fields(d.desc)
@@ -85,7 +92,7 @@ func (s *sensor) asksAt(m Moment) bool {
 func (s *sensor) plugIn(at time.Time) {
 	if a := s.Anchor; a != nil && a.Start != nil {
 		s.start(*a.Start, at)
-		s.statedAt = at
+		s.StatedAt = at
 	}
 }
 
@@ -104,34 +111,34 @@ func (s *sensor) start(v bool, at time.Time) {
 
 // resume forgets what the device stated before the machine woke up.
 func (s *sensor) resume(woke, at time.Time) {
-	if s.statedAt.After(woke) {
+	if s.StatedAt.After(woke) {
 		return
 	}
-	next, due := s.next, s.due
+	next, due := s.Next, s.Due
 	s.forget(at)
 	if !due.IsZero() && due.Add(-s.Debounce).After(woke) {
-		s.next, s.due = next, due
+		s.Next, s.Due = next, due
 	}
 }
 
 // forget makes the state unknown, because it may have changed unnoticed.
 func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
-	s.due, s.askAgainAt, s.answered, s.statedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	s.pressedSinceReset = false
+	s.Due, s.AskAgainAt, s.Answered, s.StatedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.PressedSinceReset = false
 	s.setHeld(devices.Unknown)
 	s.pollAgain(at)
 }
 
 func (s *sensor) setHeld(v devices.Tri) {
-	s.held = slices.Repeat([]devices.Tri{v}, max(len(s.fields), 1))
+	s.Held = slices.Repeat([]devices.Tri{v}, max(len(s.fields), 1))
 }
 
 func (s *sensor) set(v devices.Tri, at time.Time) {
-	if s.value == v {
+	if s.Value == v {
 		return
 	}
-	s.value, s.since = v, at
+	s.Value, s.Since = v, at
 	s.noteChange()
 }
 
@@ -151,11 +158,11 @@ func (s *sensor) update(v devices.Tri, at time.Time) {
 	switch {
 	case !v.Known():
 		on = onUnrecognised
-	case v == s.value:
+	case v == s.Value:
 		on = onRepeated
 	}
 	s.enter(on, v, at)
-	s.statedAt = at
+	s.StatedAt = at
 }
 
 // handleReport handles an input report.
@@ -226,8 +233,8 @@ func (s *sensor) report(data []byte, at, now time.Time) {
 // button handles whether a button is held down. A press is the change from not held to held; if the
 // state before is unknown, it may or may not be a press.
 func (s *sensor) button(i int, down bool, at time.Time) {
-	was := s.held[i]
-	s.held[i] = devices.Of(down)
+	was := s.Held[i]
+	s.Held[i] = devices.Of(down)
 	switch {
 	case !down:
 	case was == devices.False:
@@ -240,33 +247,33 @@ func (s *sensor) button(i int, down bool, at time.Time) {
 // press flips a toggle whose state is known. Contacts bounce, so a press within the debounce time is
 // ignored, but not if the clock was set back.
 func (s *sensor) press(at time.Time) {
-	if since := at.Sub(s.pressed); since >= 0 && since < s.Debounce {
+	if since := at.Sub(s.Pressed); since >= 0 && since < s.Debounce {
 		return
 	}
-	s.pressed, s.pressedSinceReset = at, true
-	if at.Sub(s.answered).Abs() < askGap { // the answer may have overtaken the press
+	s.Pressed, s.PressedSinceReset = at, true
+	if at.Sub(s.Answered).Abs() < askGap { // the answer may have overtaken the press
 		s.enter(onPressedLate, devices.Unknown, at)
 		return
 	}
-	s.enter(onPressed, s.value.Not(), at)
+	s.enter(onPressed, s.Value.Not(), at)
 }
 
 // level handles a level that the device reports. It counts once its debounce time is over.
 func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	switch {
-	case v == s.value || s.Debounce == 0:
-		s.due = time.Time{}
+	case v == s.Value || s.Debounce == 0:
+		s.Due = time.Time{}
 		s.update(v, at)
-	case s.due.IsZero() || s.next != v:
-		s.next, s.due = v, now.Add(s.Debounce)
+	case s.Due.IsZero() || s.Next != v:
+		s.Next, s.Due = v, now.Add(s.Debounce)
 	}
 }
 
 // expire applies a level whose debounce time is over.
 func (s *sensor) expire(now time.Time) {
-	if !s.due.IsZero() && !now.Before(s.due) {
-		s.update(s.next, s.due)
-		s.due = time.Time{}
+	if !s.Due.IsZero() && !now.Before(s.Due) {
+		s.update(s.Next, s.Due)
+		s.Due = time.Time{}
 	}
 }
 
@@ -289,7 +296,7 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 			s.askSoon(now)
 		}
 	}
-	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting && s.pp.isBack(data, s.exchange.silent)
+	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting() && s.pp.isBack(data, s.exchange.Silent)
 	if back || len(triggers) > 0 && meets(data, triggers) {
 		s.askSoon(now)
 	}
@@ -297,35 +304,35 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 
 // askSoon schedules another query, now or at the end of the gap (unless the clock was set back).
 func (s *sensor) askSoon(now time.Time) {
-	s.askAgainAt = now
-	if since := now.Sub(s.lastAsked); since >= 0 && since < askGap {
-		s.askAgainAt = s.lastAsked.Add(askGap)
+	s.AskAgainAt = now
+	if since := now.Sub(s.LastAsked); since >= 0 && since < askGap {
+		s.AskAgainAt = s.LastAsked.Add(askGap)
 	}
 }
 
 // unconfirmed handles an answer without a state. At the end of the exchange the state is unknown, because
 // it may have been queried just because it had changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if !s.exchange.waiting && (s.Query != nil || s.HIDPP.Event == nil) {
+	if !s.exchange.waiting() && (s.Query != nil || s.HIDPP.Event == nil) {
 		s.enter(onUnconfirmed, devices.Unknown, at)
 	}
 }
 
 // pollAgain schedules the next poll after an exchange has ended or was cancelled.
 func (s *sensor) pollAgain(now time.Time) {
-	if s.Query != nil && s.Query.Poll != 0 && s.askAgainAt.IsZero() && !s.lastAsked.IsZero() {
-		s.askAgainAt = now.Add(s.Query.Poll)
+	if s.Query != nil && s.Query.Poll != 0 && s.AskAgainAt.IsZero() && !s.LastAsked.IsZero() {
+		s.AskAgainAt = now.Add(s.Query.Poll)
 	}
 }
 
 // statusNote returns why the state is not known, or "".
 func (s *sensor) statusNote() health.Code {
 	switch {
-	case s.pp != nil && s.pp.lacks:
+	case s.pp != nil && s.pp.Lacks:
 		return health.HIDFeatureMissing
 	case s.missingDependency:
 		return health.HIDChangesUntold
-	case s.exchange != nil && s.exchange.silent && !s.value.Known():
+	case s.exchange != nil && s.exchange.Silent && !s.Value.Known():
 		return health.HIDSilent
 	}
 	return s.note

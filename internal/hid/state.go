@@ -79,8 +79,8 @@ var transitions = transition.Table[state, outcome, []consequence]{
 
 // enter applies an outcome by the table. v is the control's new value if the new state is a known one.
 func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
-	t := transitions.After(s.state, on)
-	s.state = t.To
+	t := transitions.After(s.State, on)
+	s.State = t.To
 	if !t.To.known() {
 		v = devices.Unknown
 	}

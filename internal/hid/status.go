@@ -31,7 +31,7 @@ func (t *Tracker) Status() []Status {
 	for _, d := range t.devices {
 		st := Status{Device: d.device, Error: d.denied, Reason: d.reason, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
-			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.via(), s.value, s.since, s.statusNote()})
+			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.Via, s.Value, s.Since, s.statusNote()})
 		}
 		out = append(out, st)
 	}

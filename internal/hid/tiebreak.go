@@ -7,7 +7,7 @@ import "time"
 func (t *Tracker) preferLatest(at time.Time) {
 	for _, s := range t.sensors() {
 		if s.pending.take(compare) && t.isContradicted(s) {
-			s.since = at
+			s.Since = at
 			s.noteChange()
 		}
 	}
@@ -15,10 +15,5 @@ func (t *Tracker) preferLatest(at time.Time) {
 
 // isContradicted reports whether another interface of the unit has reported the opposite since, or at the same moment.
 func (t *Tracker) isContradicted(s *sensor) bool {
-	for _, o := range t.sensors() {
-		if o.isTwinOf(s) && o.value == s.value.Not() && !o.since.Before(s.since) {
-			return true
-		}
-	}
-	return false
+	return t.anySensorIs(func(o *sensor) bool { return o.isTwinOf(s) && o.Value == s.Value.Not() && !o.Since.Before(s.Since) })
 }

@@ -68,14 +68,14 @@ func (d *trackedDevice) enqueue(s *sensor) {
 
 // isRequestPending reports whether the first request of a sensor's exchange is still to be sent.
 func (d *trackedDevice) isRequestPending(s *sensor) bool {
-	return d.conversation() == s && s.exchange.step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
+	return d.conversation() == s && s.exchange.Step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
 }
 
 func (d *trackedDevice) isAsked(r Request) bool { return r.ID == d.asked }
 
 // conversation returns the sensor whose exchange is under way, or nil.
 func (d *trackedDevice) conversation() *sensor {
-	if d.asking == nil || !d.asking.exchange.waiting {
+	if d.asking == nil || !d.asking.exchange.waiting() {
 		return nil
 	}
 	return d.asking
@@ -85,8 +85,8 @@ func (d *trackedDevice) conversation() *sensor {
 func (d *trackedDevice) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.asking, d.queue = d.queue[0], d.queue[1:]
-		d.asking.lastAsked = now
-		d.send(d.asking.exchange.start(now))
+		d.asking.LastAsked = now
+		d.send(d.asking.exchange.goTo(0, now))
 	}
 }
 
@@ -103,10 +103,10 @@ func (d *trackedDevice) send(r Request, ok bool) {
 // cancel ends the exchange under way. A request that was not sent yet is dropped.
 func (d *trackedDevice) cancel() {
 	if s := d.conversation(); s != nil {
-		s.exchange.end()
 		if s.exchange.answeredByReport() && !slices.ContainsFunc(d.requests, d.isAsked) {
-			s.exchange.lateAnswerUntil = s.exchange.until
+			s.exchange.LateAnswerUntil = s.exchange.Until
 		}
+		s.exchange.end()
 		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
 	}
 }
@@ -139,10 +139,10 @@ func (d *trackedDevice) handleReport(data []byte, awaited uint64, which func(*se
 // askAgain starts the queries that are due.
 func (d *trackedDevice) askAgain(now time.Time) {
 	for _, s := range d.sensors {
-		if s.askAgainAt.IsZero() || now.Before(s.askAgainAt) {
+		if s.AskAgainAt.IsZero() || now.Before(s.AskAgainAt) {
 			continue
 		}
-		s.askAgainAt = time.Time{}
+		s.AskAgainAt = time.Time{}
 		d.enqueue(s)
 	}
 	d.proceed(now)
@@ -161,27 +161,27 @@ func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.T
 
 // answer handles data that may be the awaited answer, and returns whether it is.
 func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
-	if s.exchange.isBusy(s.exchange.step, data) {
+	if s.exchange.isBusy(s.exchange.Step, data) {
 		if s.exchange.retry(now) {
 			d.asked = 0
 			return true
 		}
 		return false
 	}
-	v, ok := s.exchange.answer(s.exchange.step, data)
+	v, ok := s.exchange.answer(s.exchange.Step, data)
 	if !ok {
 		return false
 	}
-	s.exchange.silent = false
-	if now.Before(s.exchange.lateAnswerUntil) {
-		s.exchange.lateAnswerUntil = time.Time{}
+	s.exchange.Silent = false
+	if now.Before(s.exchange.LateAnswerUntil) {
+		s.exchange.LateAnswerUntil = time.Time{}
 		s.askSoon(now)
 	}
 	if v.Known() {
 		s.update(v, at)
-		s.statedAt = s.lastAsked
+		s.StatedAt = s.LastAsked
 	}
-	d.send(s.exchange.next(now))
+	d.send(s.exchange.goTo(s.exchange.Step+1, now))
 	if !v.Known() {
 		s.unconfirmed(at)
 	}
@@ -191,7 +191,7 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 
 // finish continues after an exchange, if it is over.
 func (d *trackedDevice) finish(s *sensor, now time.Time) {
-	if !s.exchange.waiting {
+	if !s.exchange.waiting() {
 		s.pollAgain(now)
 	}
 	d.proceed(now)
@@ -201,12 +201,12 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 // failed.
 func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 	if s.exchange.answeredByReport() {
-		d.send(s.exchange.next(now))
+		d.send(s.exchange.goTo(s.exchange.Step+1, now))
 	} else {
 		s.exchange.end()
 		d.asked = 0
 	}
-	s.exchange.silent = !s.exchange.waiting
+	s.exchange.Silent = !s.exchange.waiting()
 	s.unconfirmed(now)
 	d.finish(s, now)
 }
@@ -218,7 +218,7 @@ func (d *trackedDevice) due() time.Time {
 		t = s.exchange.due()
 	}
 	for _, s := range d.sensors {
-		for _, due := range []time.Time{s.due, s.askAgainAt} {
+		for _, due := range []time.Time{s.Due, s.AskAgainAt} {
 			if !due.IsZero() && (t.IsZero() || due.Before(t)) {
 				t = due
 			}
@@ -230,7 +230,7 @@ func (d *trackedDevice) due() time.Time {
 // expire handles the timeouts, pauses and debounce times that are over.
 func (d *trackedDevice) expire(now time.Time) {
 	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
-		if s.exchange.pausedUntil.IsZero() {
+		if s.exchange.PausedUntil.IsZero() {
 			d.unanswered(s, now)
 		} else {
 			d.send(s.exchange.proceed(now))

@@ -46,7 +46,8 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
-		t.forgetUnit(d, at, now)
+		// The last report of another interface may be older than a lost one.
+		t.forgetAll(at, now, d.isOfUnit)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
 			t.askSoon(now, d.isOfUnit) // do not query after each of many losses
 			break
@@ -61,12 +62,8 @@ func anySensor(*sensor) bool { return true }
 
 // isForgotten reports whether the state is unknown and not being queried.
 func isForgotten(s *sensor) bool {
-	return !s.value.Known() && (s.exchange == nil || !s.exchange.waiting)
+	return !s.Value.Known() && (s.exchange == nil || !s.exchange.waiting())
 }
-
-// forgetUnit makes all states of the device's units unknown: the last report of one interface may be older
-// than one that was lost on another.
-func (t *Tracker) forgetUnit(d *trackedDevice, at, now time.Time) { t.forgetAll(at, now, d.isOfUnit) }
 
 func (t *Tracker) askUnit(d *trackedDevice, m Moment, now time.Time, which func(*sensor) bool) {
 	for _, other := range t.devices {
@@ -94,7 +91,7 @@ func (d *trackedDevice) isOfUnit(s *sensor) bool {
 // drop removes a device.
 func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
-	t.forgetUnit(d, at, now)
+	t.forgetAll(at, now, d.isOfUnit)
 	t.updateDependencies(at, now)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	t.changes.links = true
@@ -142,22 +139,14 @@ func (t *Tracker) sensorsOf(d *trackedDevice) []*sensor {
 		if !rl.fits(d.device, d.desc) {
 			continue
 		}
-		s := d.sensorOf(rl)
-		if s == nil {
-			s = newSensor(rl, d)
+		s := newSensor(rl, d)
+		if i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) }); i >= 0 {
+			s = d.sensors[i]
 		}
 		s.Rule, s.unit = rl, d.unitOf(rl)
 		out = append(out, s)
 	}
 	return out
-}
-
-func (d *trackedDevice) sensorOf(rl *Rule) *sensor {
-	i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) })
-	if i < 0 {
-		return nil
-	}
-	return d.sensors[i]
 }
 
 // Configure replaces the rules. Unchanged rules keep their state.
@@ -256,9 +245,9 @@ func (t *Tracker) Readings() []devices.Reading {
 		if !s.isReading() {
 			continue
 		}
-		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.value}
-		if s.value.Known() {
-			r.Origin, r.Since = devices.Origin{Via: s.via(), Detail: d.device.Node}, s.since
+		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.Value}
+		if s.Value.Known() {
+			r.Origin, r.Since = devices.Origin{Via: s.Via, Detail: d.device.Node}, s.Since
 		}
 		out = append(out, r)
 	}
@@ -276,6 +265,16 @@ func (t *Tracker) sensors() iter.Seq2[*trackedDevice, *sensor] {
 			}
 		}
 	}
+}
+
+// anySensorIs reports whether a sensor of any device meets a condition.
+func (t *Tracker) anySensorIs(which func(*sensor) bool) bool {
+	for _, d := range t.devices {
+		if slices.ContainsFunc(d.sensors, which) {
+			return true
+		}
+	}
+	return false
 }
 
 // deviceAt returns the device of a node, or nil.

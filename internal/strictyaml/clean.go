@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxBlank limits consecutive blank lines: the lexer takes quadratic time over a longer run in a
-// block of text, before the block can be refused.
+// maxBlank limits consecutive blank lines: in a block of text the lexer takes quadratic time over them,
+// before the block can be refused.
 const maxBlank = 100
 
-// clean refuses what is not text, sets doc's lines and returns data without byte order mark and
-// with \n as the only line end.
+// clean refuses anything that is not text, records the lengths of the lines in doc, and returns data without
+// a byte order mark and with \n line ends.
 func clean(doc *Document, data []byte) (string, *Problem) {
 	doc.lines = []int{0}
 	if len(data) > MaxSize {
@@ -20,12 +20,10 @@ func clean(doc *Document, data []byte) (string, *Problem) {
 	src := strings.TrimPrefix(string(data), "\uFEFF")
 	src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	lines := strings.Split(src, "\n")
-	doc.lines = make([]int, len(lines))
-	for i, line := range lines {
-		doc.lines[i] = utf8.RuneCountInString(line)
-	}
+	doc.lines = nil
 	blank := 0
 	for i, line := range lines {
+		doc.lines = append(doc.lines, utf8.RuneCountInString(line))
 		if problem := cleanLine(doc, i+1, line); problem != nil {
 			return "", problem
 		}
@@ -37,7 +35,7 @@ func clean(doc *Document, data []byte) (string, *Problem) {
 		}
 	}
 	if doc.script {
-		return src, nil // a block of text is kept verbatim
+		return src, nil // blocks of text are kept verbatim
 	}
 	return indent(doc, src, lines)
 }
@@ -56,8 +54,8 @@ func cleanLine(doc *Document, number int, line string) *Problem {
 	return nil
 }
 
-// indent refuses tabs used for indentation, except in JSON, where they mean nothing. It turns other
-// tabs into spaces and trims trailing space, because both make the library report wrong columns.
+// indent refuses tabs used for indentation, except in JSON, where indentation has no meaning. It turns other
+// tabs into spaces and trims trailing spaces, because with either the library reports wrong columns.
 func indent(doc *Document, src string, lines []string) (string, *Problem) {
 	json := strings.HasPrefix(strings.TrimSpace(src), "{") || strings.HasPrefix(strings.TrimSpace(src), "[")
 	for i, line := range lines {

@@ -17,16 +17,16 @@ type decoder struct {
 	problems []Problem
 }
 
-func (d *decoder) report(n *Node, path, message, hint string) {
-	d.problems = append(d.problems, d.doc.problemAt(n.Line, n.Column, path, n.Text, message, hint))
+func (d *decoder) report(n *node, path, message, hint string) {
+	d.problems = append(d.problems, d.doc.problemAt(n.line, n.column, path, n.text, message, hint))
 }
 
-// wrong reports that n is not what the type wants.
-func (d *decoder) wrong(n *Node, path, want, hint string) {
-	d.report(n, path, fmt.Sprintf("want %s, found %s", want, n.Kind), hint)
+// wrong reports that n does not have the wanted form.
+func (d *decoder) wrong(n *node, path, want, hint string) {
+	d.report(n, path, fmt.Sprintf("want %s, found %s", want, n.kind), hint)
 }
 
-func (d *decoder) value(n *Node, path string, v reflect.Value) {
+func (d *decoder) value(n *node, path string, v reflect.Value) {
 	if d.doc.script && n.empty() {
 		d.report(n, path, "the value is missing", "write one, or leave the key out")
 		return
@@ -66,16 +66,16 @@ func hasUnmarshaler(t reflect.Type) bool {
 }
 
 // special handles the types that are not decoded by their kind.
-func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
+func (d *decoder) special(n *node, path string, v reflect.Value) bool {
 	switch into := v.Addr().Interface().(type) {
 	case *time.Duration:
 		d.duration(n, path, into)
 	case *time.Time:
 		d.time(n, path, into)
 	case encoding.TextUnmarshaler:
-		if !n.scalar() || n.Kind == Null {
+		if !n.scalar() || n.kind == kindNull {
 			d.wrong(n, path, "text", "")
-		} else if err := into.UnmarshalText([]byte(n.Text)); err != nil {
+		} else if err := into.UnmarshalText([]byte(n.text)); err != nil {
 			d.report(n, path, err.Error(), "")
 		}
 	case json.Unmarshaler:
@@ -89,29 +89,21 @@ func (d *decoder) special(n *Node, path string, v reflect.Value) bool {
 	return true
 }
 
-func (d *decoder) duration(n *Node, path string, into *time.Duration) {
-	const want = "a duration such as 250ms, 5s or 2m"
-	if !n.scalar() || n.Kind == Null {
-		d.wrong(n, path, want, "")
-		return
-	}
-	value, err := time.ParseDuration(n.Text)
+func (d *decoder) duration(n *node, path string, into *time.Duration) {
+	value, err := time.ParseDuration(n.text) // fails for "", the text of everything but a scalar
 	if err != nil {
-		d.wrong(n, path, want, unitHint(n))
+		hint := ""
+		if n.kind == kindNumber {
+			hint = "add a unit: " + n.text + "s"
+		}
+		d.wrong(n, path, "a duration such as 250ms, 5s or 2m", hint)
 		return
 	}
 	*into = value
 }
 
-func unitHint(n *Node) string {
-	if n.Kind == Number {
-		return "add a unit: " + n.Text + "s"
-	}
-	return ""
-}
-
-func (d *decoder) time(n *Node, path string, into *time.Time) {
-	value, err := time.Parse(time.RFC3339, n.Text)
+func (d *decoder) time(n *node, path string, into *time.Time) {
+	value, err := time.Parse(time.RFC3339, n.text)
 	if err != nil {
 		d.wrong(n, path, "a time such as 2026-01-31T15:04:05Z", "")
 		return
@@ -119,52 +111,52 @@ func (d *decoder) time(n *Node, path string, into *time.Time) {
 	*into = value
 }
 
-func (d *decoder) text(n *Node, path string, v reflect.Value) {
+func (d *decoder) text(n *node, path string, v reflect.Value) {
 	names := enumOf(v.Type())
 	switch {
-	case n.Kind == Number || n.Kind == Boolean:
-		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.Text))
-	case n.Kind != Text && names != nil:
+	case n.kind == kindNumber || n.kind == kindBoolean:
+		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.text))
+	case n.kind != kindText && names != nil:
 		d.wrong(n, path, "one of "+strings.Join(names, ", "), "")
-	case n.Kind != Text:
+	case n.kind != kindText:
 		d.wrong(n, path, "text", "")
-	case names != nil && !slices.Contains(names, n.Text):
-		d.report(n, path, "unknown value", Suggest(n.Text, names))
+	case names != nil && !slices.Contains(names, n.text):
+		d.report(n, path, "unknown value", Suggest(n.text, names))
 	default:
-		v.SetString(n.Text)
+		v.SetString(n.text)
 	}
 }
 
-func (d *decoder) bool(n *Node, path string, v reflect.Value) {
+func (d *decoder) bool(n *node, path string, v reflect.Value) {
 	switch {
-	case n.Kind == Boolean && n.Text == "true":
+	case n.kind == kindBoolean && n.text == "true":
 		v.SetBool(true)
-	case n.Kind == Boolean && n.Text == "false":
+	case n.kind == kindBoolean && n.text == "false":
 		v.SetBool(false)
-	case n.Kind == Boolean:
+	case n.kind == kindBoolean:
 		d.report(n, path, "want true or false in lower case", "")
-	case n.Kind == Text && classify(n.Text) == Boolean:
+	case n.kind == kindText && classify(n.text) == kindBoolean:
 		d.wrong(n, path, "true or false", "remove the quotes")
 	default:
 		d.wrong(n, path, "true or false", "")
 	}
 }
 
-func (d *decoder) int(n *Node, path string, v reflect.Value) {
+func (d *decoder) int(n *node, path string, v reflect.Value) {
 	const want = "a whole number"
-	if n.Kind == Text && classify(n.Text) == Number {
+	if n.kind == kindText && classify(n.text) == kindNumber {
 		d.wrong(n, path, want, "remove the quotes")
 		return
 	}
-	if n.Kind != Number {
+	if n.kind != kindNumber {
 		d.wrong(n, path, want, "")
 		return
 	}
-	value, err := strconv.ParseInt(n.Text, 10, 64)
+	value, err := strconv.ParseInt(n.text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || err == nil && v.OverflowInt(value):
 		d.report(n, path, "the number is out of range", "")
-	case err != nil || strconv.FormatInt(value, 10) != n.Text:
+	case err != nil || strconv.FormatInt(value, 10) != n.text:
 		// Some readers take 0710 for octal.
 		d.report(n, path, "want a whole number in decimal digits", "")
 	default:
@@ -172,13 +164,13 @@ func (d *decoder) int(n *Node, path string, v reflect.Value) {
 	}
 }
 
-func (d *decoder) list(n *Node, path string, v reflect.Value) {
-	if n.Kind != List {
+func (d *decoder) list(n *node, path string, v reflect.Value) {
+	if n.kind != kindList {
 		d.wrong(n, path, "a list", "")
 		return
 	}
-	out := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
-	for i, item := range n.Items {
+	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
+	for i, item := range n.items {
 		d.value(item, index(path, i), out.Index(i))
 	}
 	v.Set(out)

@@ -6,8 +6,8 @@ import "strings"
 type Document struct {
 	file   string
 	lines  []int // length of each line in characters
-	root   *Node
-	script bool // blocks of text are allowed, and nothing may be empty
+	root   *node
+	script bool // from DecodeScript: blocks of text are allowed, and no value may be empty
 }
 
 // File is the name that was given to Decode.
@@ -16,21 +16,21 @@ func (d *Document) File() string { return d.file }
 // Has reports whether the file has a value other than null at path.
 func (d *Document) Has(path string) bool {
 	_, _, n := d.find(path)
-	return n != nil && n.Kind != Null
+	return n != nil && n.kind != kindNull
 }
 
-// Unsaid returns a problem for each key below path that has no value.
-func (d *Document) Unsaid(path, message, hint string) (all []Problem) {
+// Unset returns a problem for each key below path that has no value.
+func (d *Document) Unset(path, message, hint string) (all []Problem) {
 	_, _, n := d.find(path)
 	if n == nil {
 		return nil
 	}
-	for _, f := range n.Fields {
-		at := join(path, f.Name)
-		if f.Value.Kind == Null {
-			all = append(all, d.problemAt(f.Line, f.Column, at, f.Name, message, hint))
+	for _, f := range n.fields {
+		at := join(path, f.name)
+		if f.value.kind == kindNull {
+			all = append(all, d.problemAt(f.line, f.column, at, f.name, message, hint))
 		}
-		all = append(all, d.Unsaid(at, message, hint)...)
+		all = append(all, d.Unset(at, message, hint)...)
 	}
 	return all
 }
@@ -45,23 +45,23 @@ func (d *Document) Position(path string) (line, column int) {
 // Text returns the text of the value at path; "" if it is absent or not a scalar.
 func (d *Document) Text(path string) string {
 	if _, _, n := d.find(path); n != nil {
-		return n.Text
+		return n.text
 	}
 	return ""
 }
 
-// Problem returns a Problem with the value at path.
+// Problem returns a problem of the value at path.
 func (d *Document) Problem(path, message, hint string) Problem {
 	line, column := d.Position(path)
 	return d.problemAt(line, column, path, d.Text(path), message, hint)
 }
 
 // find returns the node at path, or nil and the position of its deepest existing ancestor.
-func (d *Document) find(path string) (line, column int, n *Node) {
+func (d *Document) find(path string) (line, column int, n *node) {
 	n = d.root
 	rest := strings.TrimPrefix(path, "$")
 	for n != nil {
-		line, column = n.Line, n.Column
+		line, column = n.line, n.column
 		if rest == "" {
 			return line, column, n
 		}
@@ -69,8 +69,8 @@ func (d *Document) find(path string) (line, column int, n *Node) {
 		var i int
 		name, i, rest = step(rest)
 		switch {
-		case i >= 0 && i < len(n.Items):
-			n = n.Items[i]
+		case i >= 0 && i < len(n.items):
+			n = n.items[i]
 		case i < 0:
 			n = n.field(name)
 		default:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxNames is how many valid names a hint lists.
+// maxNames is the maximum number of valid names that a hint lists.
 const maxNames = 12
 
 // Suggest returns the hint for an unknown name: the nearest valid one, or all of them if none is
@@ -21,15 +21,15 @@ func Suggest(name string, valid []string) string {
 	}
 }
 
-// Near reports whether name looks like a typo of the valid one, or begins with it.
-func Near(name, valid string) bool { return nearest(name, []string{valid}) != "" }
+// Similar reports whether name looks like a typo of the valid one, or begins with it.
+func Similar(name, valid string) bool { return nearest(name, []string{valid}) != "" }
 
 // nearest returns the valid name that name looks like a typo of, or begins with, or "".
 func nearest(name string, valid []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(1, len([]rune(name))/3)+1
 	for _, v := range valid {
-		if d := Edits(name, strings.ToLower(v)); d < distance {
+		if d := EditDistance(name, strings.ToLower(v)); d < distance {
 			best, distance = v, d
 		}
 	}
@@ -41,12 +41,12 @@ func nearest(name string, valid []string) string {
 	return best
 }
 
-// maxName bounds the work of Edits. All valid names are much shorter.
+// maxName bounds the work of EditDistance. All valid names are much shorter.
 const maxName = 100
 
-// Edits returns the Damerau-Levenshtein distance of a and b: insertions, deletions, replacements and
+// EditDistance returns the Damerau-Levenshtein distance of a and b: insertions, deletions, replacements and
 // swaps of neighbours.
-func Edits(a, b string) int {
+func EditDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > maxName || len(y) > maxName {
 		return maxName

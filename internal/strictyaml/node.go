@@ -1,58 +1,92 @@
 package strictyaml
 
 import (
+	"encoding/json"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-// Kind is what a value is.
-type Kind int
+// kind is what a value is.
+type kind int
 
-// The kinds. Those before List are scalars.
+// The kinds. Those before kindList are scalars.
 const (
-	Null Kind = iota
-	Boolean
-	Number
-	Text
-	List
-	Object
+	kindNull kind = iota
+	kindBoolean
+	kindNumber
+	kindText
+	kindList
+	kindObject
 )
 
 // String names a kind as in "found a list".
-func (k Kind) String() string {
+func (k kind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "keys with values"}[k]
 }
 
-// A Node is one value of a file, free of the YAML library's types and quirks.
-type Node struct {
-	Kind         Kind
-	Line, Column int
-	Text         string // scalars: the text; numbers as written
-	Items        []*Node
-	Fields       []Field
+// A node is one value of a file, free of the YAML library's types and quirks.
+type node struct {
+	kind         kind
+	line, column int
+	text         string // scalars: the text; numbers as written
+	items        []*node
+	fields       []field
 }
 
-// A Field is one "key: value".
-type Field struct {
-	Name         string
-	Line, Column int
-	Value        *Node
+// A field is one "key: value".
+type field struct {
+	name         string
+	line, column int
+	value        *node
 }
 
-func (n *Node) field(name string) *Node {
-	for _, f := range n.Fields {
-		if f.Name == name {
-			return f.Value
+func (n *node) field(name string) *node {
+	for _, f := range n.fields {
+		if f.name == name {
+			return f.value
 		}
 	}
 	return nil
 }
 
 // empty reports whether nothing is there: no text, no item and no key.
-func (n *Node) empty() bool {
-	return n.Kind == Null || n.Text == "" && len(n.Items)+len(n.Fields) == 0
+func (n *node) empty() bool {
+	return n.kind == kindNull || n.text == "" && len(n.items)+len(n.fields) == 0
+}
+
+func (n *node) scalar() bool { return n.kind < kindList }
+
+// json encodes n for a type with UnmarshalJSON.
+func (n *node) json() []byte {
+	out, _ := json.Marshal(n.plain()) // cannot fail for these types
+	return out
+}
+
+// plain returns n as a value that encoding/json can encode. A number that is not valid in JSON becomes text.
+func (n *node) plain() any {
+	switch n.kind {
+	case kindNull:
+		return nil
+	case kindBoolean, kindNumber:
+		if json.Valid([]byte(n.text)) {
+			return json.RawMessage(n.text)
+		}
+	case kindList:
+		items := make([]any, len(n.items))
+		for i, item := range n.items {
+			items[i] = item.plain()
+		}
+		return items
+	case kindObject:
+		fields := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			fields[f.name] = f.value.plain()
+		}
+		return fields
+	}
+	return n.text
 }
 
 // numeric matches what any YAML reader may take for a number. It is deliberately wider than YAML 1.2:
@@ -60,38 +94,38 @@ func (n *Node) empty() bool {
 var numeric = regexp.MustCompile(`^[-+]?(0[xXoObB][0-9A-Za-z_]+|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(?i:inf|nan))$`)
 
 // classify returns the kind of an unquoted scalar.
-func classify(plain string) Kind {
+func classify(plain string) kind {
 	switch lower := strings.ToLower(plain); {
 	case lower == "" || lower == "~" || lower == "null":
-		return Null
+		return kindNull
 	case lower == "true" || lower == "false":
-		return Boolean
+		return kindBoolean
 	case strings.IndexByte("+-.0123456789", plain[0]) >= 0 && numeric.MatchString(plain): // most scalars are words
-		return Number
+		return kindNumber
 	default:
-		return Text
+		return kindText
 	}
 }
 
 // textNode returns the node that s would be in a file if it were quoted as type t needs.
-func textNode(s string, t reflect.Type) *Node {
+func textNode(s string, t reflect.Type) *node {
 	switch t.Kind() {
 	case reflect.String:
-		return &Node{Kind: Text, Text: s}
+		return &node{kind: kindText, text: s}
 	case reflect.Slice:
 		if hasUnmarshaler(t) {
-			return &Node{Kind: Text, Text: s}
+			return &node{kind: kindText, text: s}
 		}
-		n := &Node{Kind: List}
+		n := &node{kind: kindList}
 		if s == "" {
 			return n
 		}
 		for item := range strings.SplitSeq(s, ",") {
-			n.Items = append(n.Items, textNode(strings.TrimSpace(item), t.Elem()))
+			n.items = append(n.items, textNode(strings.TrimSpace(item), t.Elem()))
 		}
 		return n
 	default:
-		return &Node{Kind: classify(s), Text: s}
+		return &node{kind: classify(s), text: s}
 	}
 }
 

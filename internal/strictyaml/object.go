@@ -38,52 +38,52 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-func (d *decoder) object(n *Node, path string, v reflect.Value) {
-	if n.Kind != Object {
+func (d *decoder) object(n *node, path string, v reflect.Value) {
+	if n.kind != kindObject {
 		hint := ""
-		if n.Kind == Text && strings.Contains(n.Text, ":") {
+		if n.kind == kindText && strings.Contains(n.text, ":") {
 			hint = "a space is needed after ':'"
 		}
-		d.wrong(n, path, Object.String(), hint)
+		d.wrong(n, path, kindObject.String(), hint)
 		return
 	}
 	keys := keysOf(v.Type())
 	for _, f := range d.unique(n, path) {
-		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.Name })
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.name })
 		if i < 0 {
 			d.unknown(f, path, n, keys)
 			continue
 		}
 		field := v.FieldByIndex(keys[i].index)
-		if f.Value.Kind == Null && !keys[i].required && !d.doc.script {
+		if f.value.kind == kindNull && !keys[i].required && !d.doc.script {
 			continue
 		}
-		d.value(f.Value, join(path, f.Name), field)
+		d.value(f.value, join(path, f.name), field)
 	}
 	for _, k := range keys {
 		if k.required && n.field(k.name) == nil {
-			d.missing(n, path, k.name)
+			d.key(field{k.name, n.line, n.column, nil}, path, "missing key", "")
 		}
 	}
 }
 
 // unique reports duplicate keys and returns the first entry of each key.
-func (d *decoder) unique(n *Node, path string) []Field {
-	lines := make(map[string]int, len(n.Fields))
-	var first []Field
-	for _, f := range n.Fields {
-		if line, twice := lines[f.Name]; twice {
+func (d *decoder) unique(n *node, path string) []field {
+	lines := make(map[string]int, len(n.fields))
+	var first []field
+	for _, f := range n.fields {
+		if line, twice := lines[f.name]; twice {
 			d.key(f, path, "duplicate key", fmt.Sprintf("first on line %d", line))
 			continue
 		}
-		lines[f.Name] = f.Line
+		lines[f.name] = f.line
 		first = append(first, f)
 	}
 	return first
 }
 
-// unknown reports an unknown key, and prefers to suggest keys that are not used yet.
-func (d *decoder) unknown(f Field, path string, n *Node, keys []key) {
+// unknown reports an unknown key. It suggests a key that is not used yet, if one is similar.
+func (d *decoder) unknown(f field, path string, n *node, keys []key) {
 	var all, unused []string
 	for _, k := range keys {
 		all = append(all, k.name)
@@ -92,40 +92,35 @@ func (d *decoder) unknown(f Field, path string, n *Node, keys []key) {
 		}
 	}
 	valid := unused
-	if nearest(f.Name, unused) == "" && nearest(f.Name, all) != "" {
+	if nearest(f.name, unused) == "" && nearest(f.name, all) != "" {
 		valid = all
 	}
-	d.key(f, path, "unknown key", Suggest(f.Name, valid))
-}
-
-func (d *decoder) missing(n *Node, path, name string) {
-	p := d.doc.problemAt(n.Line, n.Column, join(path, name), name, "missing key", "")
-	d.problems = append(d.problems, p)
+	d.key(f, path, "unknown key", Suggest(f.name, valid))
 }
 
 // key reports a problem of a key rather than of its value.
-func (d *decoder) key(f Field, path, message, hint string) {
-	p := d.doc.problemAt(f.Line, f.Column, join(path, f.Name), f.Name, message, hint)
+func (d *decoder) key(f field, path, message, hint string) {
+	p := d.doc.problemAt(f.line, f.column, join(path, f.name), f.name, message, hint)
 	d.problems = append(d.problems, p)
 }
 
 // dict reads a map with text keys.
-func (d *decoder) dict(n *Node, path string, v reflect.Value) {
-	if n.Kind != Object {
-		d.wrong(n, path, Object.String(), "")
+func (d *decoder) dict(n *node, path string, v reflect.Value) {
+	if n.kind != kindObject {
+		d.wrong(n, path, kindObject.String(), "")
 		return
 	}
 	t := v.Type()
 	names := enumOf(t.Key())
-	out := reflect.MakeMapWithSize(t, len(n.Fields))
+	out := reflect.MakeMapWithSize(t, len(n.fields))
 	for _, f := range d.unique(n, path) {
-		if names != nil && !slices.Contains(names, f.Name) {
-			d.key(f, path, "unknown key", Suggest(f.Name, names))
+		if names != nil && !slices.Contains(names, f.name) {
+			d.key(f, path, "unknown key", Suggest(f.name, names))
 			continue
 		}
 		value := reflect.New(t.Elem()).Elem()
-		d.value(f.Value, join(path, f.Name), value)
-		out.SetMapIndex(reflect.ValueOf(f.Name).Convert(t.Key()), value)
+		d.value(f.value, join(path, f.name), value)
+		out.SetMapIndex(reflect.ValueOf(f.name).Convert(t.Key()), value)
 	}
 	v.Set(out)
 }

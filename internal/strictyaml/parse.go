@@ -3,7 +3,6 @@ package strictyaml
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -12,7 +11,7 @@ import (
 )
 
 // parse is the one place that calls the YAML library. The root is nil if src has no content.
-func parse(doc *Document, src string) (root *Node, problem *Problem) {
+func parse(doc *Document, src string) (root *node, problem *Problem) {
 	// goccy/go-yaml indexes out of range on some malformed input that checkTokens cannot foresee.
 	// No file may crash the agent, so the panic ends here.
 	defer func() {
@@ -21,7 +20,7 @@ func parse(doc *Document, src string) (root *Node, problem *Problem) {
 		}
 	}()
 	tokens := lexer.Tokenize(src)
-	if problem := checkTokens(doc, tokens, strings.Split(src, "\n")); problem != nil {
+	if problem := checkTokens(doc, tokens); problem != nil {
 		return nil, problem
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -57,7 +56,7 @@ type converter struct {
 	problem *Problem // the first
 }
 
-func (c *converter) value(in ast.Node) *Node {
+func (c *converter) value(in ast.Node) *node {
 	switch n := in.(type) {
 	case *ast.MappingNode:
 		return c.object(n)
@@ -69,60 +68,60 @@ func (c *converter) value(in ast.Node) *Node {
 		return c.scalar(n.GetToken())
 	default:
 		c.refuse(in)
-		return &Node{}
+		return &node{}
 	}
 }
 
 // object positions a block of keys at its first key (the library has the colon), and a flow mapping at its brace.
-func (c *converter) object(n *ast.MappingNode) *Node {
-	out := &Node{Kind: Object}
-	out.Line, out.Column = c.position(n.GetToken())
+func (c *converter) object(n *ast.MappingNode) *node {
+	out := &node{kind: kindObject}
+	out.line, out.column = c.position(n.GetToken())
 	for i, v := range n.Values {
 		key := c.value(v.Key)
 		value := c.value(v.Value)
 		if implicit(v.Value) {
-			value.Line, value.Column = key.Line, key.Column
+			value.line, value.column = key.line, key.column
 		}
 		if i == 0 && n.GetToken().Type == token.MappingValueType {
-			out.Line, out.Column = key.Line, key.Column
+			out.line, out.column = key.line, key.column
 		}
-		out.Fields = append(out.Fields, Field{Name: key.Text, Line: key.Line, Column: key.Column, Value: value})
+		out.fields = append(out.fields, field{key.text, key.line, key.column, value})
 	}
 	return out
 }
 
-func (c *converter) list(n *ast.SequenceNode) *Node {
-	out := &Node{Kind: List}
-	out.Line, out.Column = c.position(n.GetToken())
+func (c *converter) list(n *ast.SequenceNode) *node {
+	out := &node{kind: kindList}
+	out.line, out.column = c.position(n.GetToken())
 	for _, v := range n.Values {
-		out.Items = append(out.Items, c.value(v))
+		out.items = append(out.items, c.value(v))
 	}
 	return out
 }
 
-func (c *converter) scalar(tk *token.Token) *Node {
-	out := &Node{Kind: Text, Text: tk.Value}
-	out.Line, out.Column = c.position(tk)
+func (c *converter) scalar(tk *token.Token) *node {
+	out := &node{kind: kindText, text: tk.Value}
+	out.line, out.column = c.position(tk)
 	switch tk.Type {
 	case token.SingleQuoteType, token.DoubleQuoteType:
 	case token.ImplicitNullType:
-		out.Kind, out.Text = Null, ""
+		out.kind, out.text = kindNull, ""
 	default:
-		out.Kind = classify(tk.Value)
+		out.kind = classify(tk.Value)
 	}
 	return out
 }
 
-func (c *converter) block(n *ast.LiteralNode) *Node {
+func (c *converter) block(n *ast.LiteralNode) *node {
 	out := c.scalar(n.GetToken())
-	out.Kind, out.Text = Text, ""
+	out.kind, out.text = kindText, ""
 	if n.Value != nil {
-		out.Text = n.Value.Value
+		out.text = n.Value.Value
 	}
 	return out
 }
 
-// refuse reports nodes that checkTokens has missed, which may be nil.
+// refuse reports a node, possibly nil, that checkTokens should have refused.
 func (c *converter) refuse(in ast.Node) {
 	line, column := 1, 1
 	if in != nil {

@@ -22,6 +22,14 @@ func TestConverterRefuses(t *testing.T) {
 	}
 }
 
+// The library reports wrong columns after a tab.
+func TestScriptTakesIndentedJSON(t *testing.T) {
+	var got struct{ Name, Plain string }
+	_, problems := DecodeScript("f", []byte("{\n\t\"name\": \"a\",\n\t\"plain\": \"b\"\n}\n"), &got)
+	require.Empty(t, texts(problems))
+	require.Equal(t, "ab", got.Name+got.Plain)
+}
+
 func TestPairInList(t *testing.T) {
 	var got []map[string]string
 	_, problems := Decode("f", []byte("[a: b, {c: d}]\n"), &got)

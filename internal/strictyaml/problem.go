@@ -61,8 +61,8 @@ func shorten(s string) string {
 	return s
 }
 
-// oneLine protects the terminal and the log from line breaks and control characters in file names
-// and keys.
+// oneLine replaces line breaks and other control characters, which file names and keys may contain, for
+// terminals and logs.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

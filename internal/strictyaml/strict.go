@@ -10,7 +10,7 @@ import (
 // start returns where a token begins. For unquoted text over several lines the library reports the
 // end, so the start is counted from the token before it.
 func start(tk *token.Token) (line, column int) {
-	if !overLines(tk) {
+	if tk.Type != token.StringType || !overLines(tk) {
 		return position(tk)
 	}
 	switch before := tk.Prev; {
@@ -31,33 +31,8 @@ func start(tk *token.Token) (line, column int) {
 	return line, column + len(space)
 }
 
-func quoted(tk *token.Token) bool {
-	return tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
-}
-
-// closed reports whether the quoted text that begins in column ends on its line. An unclosed quote
-// runs on to the next one, and the library would report the error there.
-func closed(line string, column int) bool {
-	runes := []rune(line)
-	if column > len(runes) {
-		return true
-	}
-	rest := runes[column-1:]
-	quote := rest[0]
-	for i := 1; i < len(rest); i++ {
-		switch {
-		case rest[i] == '\\' && quote == '"', rest[i] == '\'' && quote == '\'' && i+1 < len(rest) && rest[i+1] == '\'':
-			i++
-		case rest[i] == quote:
-			return true
-		}
-	}
-	return false
-}
-
-func overLines(tk *token.Token) bool {
-	return tk.Type == token.StringType && strings.Contains(strings.TrimSpace(tk.Origin), "\n")
-}
+// overLines reports whether the text of tk does not end on its line.
+func overLines(tk *token.Token) bool { return strings.Contains(strings.TrimSpace(tk.Origin), "\n") }
 
 const (
 	reserved = "text must not begin with this character"
@@ -68,7 +43,7 @@ const (
 	colons   = "check the indentation; put text that contains ': ' in quotes"
 )
 
-// checkToken refuses what the library accepts although it is not YAML, and valid YAML that is nearly
+// checkToken refuses invalid YAML that the library accepts, and valid YAML that is nearly
 // always a mistake. before is the token before tk; flow is true inside brackets.
 func checkToken(tk, before *token.Token, flow bool) (message, hint string) {
 	switch tk.Type {

@@ -1,8 +1,7 @@
 // Package strictyaml decodes hand-written files, YAML or JSON (which is YAML), into Go structs. It
 // accepts a plain subset of YAML (no anchors, tags, merge keys or multiple documents), refuses unknown
 // keys, and reports the position of every problem and how to fix it. It never guesses: a number where
-// text is wanted is refused, because
-// 0710 or 1e10 would not survive the next tool.
+// text is wanted is refused, because the next tool may change 0710 or 1e10.
 //
 // Keys come from the yaml tags. A key whose tag lacks omitempty is required. Values may be
 // text, bool, int, struct, pointer, slice, map with text keys, time.Duration, time.Time and
@@ -30,14 +29,18 @@ func Decode(file string, data []byte, into any) (*Document, []Problem) {
 }
 
 // DecodeScript is Decode for files that list steps to run. It also accepts blocks of text, which begin
-// with | or >, and refuses empty text, empty lists and keys without a value: there a step is missing.
+// with | or >, and refuses empty text, empty lists and keys without a value, because a step is missing there.
 func DecodeScript(file string, data []byte, into any) (*Document, []Problem) {
 	return (&Document{file: file, script: true}).decode(data, into)
 }
 
 func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	v := reflect.ValueOf(into).Elem()
-	if problem := d.read(data); problem != nil {
+	src, problem := clean(d, data)
+	if problem == nil {
+		d.root, problem = parse(d, src)
+	}
+	if problem != nil {
 		return d, []Problem{*problem}
 	}
 	if d.root == nil {
@@ -47,14 +50,6 @@ func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	decoding.value(d.root, "$", v)
 	stable.Sort(decoding.problems, Compare)
 	return d, decoding.problems
-}
-
-func (d *Document) read(data []byte) *Problem {
-	src, problem := clean(d, data)
-	if problem == nil {
-		d.root, problem = parse(d, src)
-	}
-	return problem
 }
 
 // empty checks a file without content, which is valid where no key is required.

@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// These limits keep the parser within about a second and 100 MB for any file: it recurses over depth,
-// stores the path of every value and copies the keys of a block for each of them. Hand-written files
-// come nowhere near.
+// These limits keep the library's parser within about a second and 100 MB for any file: it recurses for each level,
+// stores the path of every value and copies the keys of a block for each of its keys. Hand-written files
+// come nowhere near them.
 const (
 	maxDepth  = 20
 	maxKey    = 128   // bytes
@@ -17,9 +17,8 @@ const (
 	maxTokens = 200_000
 )
 
-// unsupported lists the YAML features that are refused. Blocks of text are refused where they are not
-// needed, because the library takes the keys that follow a block with unusual indentation for a part of
-// it.
+// unsupported lists the YAML features that are refused. Blocks of text are refused outside scripts, because the
+// library takes the keys that follow a block with unusual indentation for part of the block.
 var unsupported = map[token.Type][2]string{
 	token.AnchorType:     {"anchors are not supported", "put text that starts with & in quotes"},
 	token.AliasType:      {"aliases are not supported", "put text that starts with * in quotes"},
@@ -31,13 +30,13 @@ var unsupported = map[token.Type][2]string{
 	token.MappingKeyType: {"keys marked with ? are not supported", "put text that starts with ? in quotes"},
 }
 
-// checkTokens refuses what the parser must not see: unsupported YAML, a second document and
-// whatever is over the limits. lines are the source's.
-func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
+// checkTokens refuses what the library's parser must not see: unsupported YAML, a second document and
+// anything above the limits.
+func checkTokens(doc *Document, tokens token.Tokens) *Problem {
 	if len(tokens) > maxTokens {
 		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "take out what is not needed")
 	}
-	c := tokenChecker{lines: lines, blocks: doc.script, before: &token.Token{Position: &token.Position{}}}
+	c := tokenChecker{blocks: doc.script, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
 		if message, hint := c.check(tk); message != "" {
 			line, column := start(tk)
@@ -48,7 +47,6 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 }
 
 type tokenChecker struct {
-	lines   []string
 	blocks  bool // blocks of text are allowed
 	parts   documentParts
 	nesting nesting
@@ -73,7 +71,8 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if message := c.nesting.add(tk); message != "" {
 		return message, ""
 	}
-	if line, column := position(tk); quoted(tk) && !closed(c.lines[line-1], column) {
+	quoted := tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
+	if quoted && overLines(tk) { // the library would report an unclosed quote at the next one
 		return noQuote, "quoted text must end on its line"
 	}
 	if !textOfBlock(tk, c.before) {
@@ -160,7 +159,6 @@ func (n *nesting) entry(column int) {
 // whose complaint occurs in the error is used.
 var explanations = []struct{ complaint, message, hint string }{
 	{"tab character", "tab used for indentation, use spaces", ""},
-	{`'\t'`, "tab used for indentation, use spaces", ""},
 	{"'\t'", "tab used for indentation, use spaces", ""},
 	{"mapping value is not allowed", noKey, colons},
 	{"value is not allowed", noValue, "check the indentation"},

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Clean replaces what could act on the text around it: names come from devices and other programs. Of characters without a
-// shape of their own, such as those that turn the direction of writing, none is left.
+// Clean replaces characters without a visible shape, such as those that change the direction of writing: names come from
+// devices and other programs, and must not affect the text around them.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

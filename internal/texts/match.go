@@ -1,14 +1,14 @@
 package texts
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/text/language"
 )
 
-// Match is the language of the set for somebody who prefers these, the best first, as BCP 47 tags. A dialect is taken for
-// its language, another script is not: who reads traditional Chinese may prefer English to simplified Chinese. It is English
-// if nothing fits.
+// Match returns the set's language for a user with these preferences, the best first, as BCP 47 tags; English if none matches. A dialect
+// matches its language, but not another script: a reader of traditional Chinese may prefer English to simplified Chinese.
 func (s *Set) Match(preferred ...string) string {
 	list := s.Languages()
 	tags := make([]language.Tag, len(list))
@@ -28,16 +28,10 @@ func (s *Set) Match(preferred ...string) string {
 	return English
 }
 
-// FromEnvironment are the languages that a POSIX environment asks for, the best first, as BCP 47 tags: the list in LANGUAGE,
-// which counts unless the locale is C, and that of LC_ALL, LC_MESSAGES or LANG.
+// FromEnvironment returns the languages that a POSIX environment asks for, the best first, as BCP 47 tags: those in LANGUAGE,
+// unless the locale is C, then that of LC_ALL, LC_MESSAGES or LANG.
 func FromEnvironment(getenv func(string) string) (preferred []string) {
-	var locale string
-	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		if locale = getenv(name); locale != "" {
-			break
-		}
-	}
-	own := fromLocale(locale)
+	own := fromLocale(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
 	if own == "" {
 		return nil
 	}
@@ -49,7 +43,7 @@ func FromEnvironment(getenv func(string) string) (preferred []string) {
 	return append(preferred, own)
 }
 
-// fromLocale makes a tag of a POSIX locale, such as sr_RS.UTF-8@latin; "" of C, POSIX and what is none.
+// fromLocale returns the tag of a POSIX locale such as sr_RS.UTF-8@latin; "" for C, POSIX and invalid ones.
 func fromLocale(locale string) string {
 	name, modifier, _ := strings.Cut(locale, "@")
 	name, _, _ = strings.Cut(name, ".")

@@ -12,50 +12,45 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Args are the arguments of a message by name: names as they are, numbers in digits, durations as time.Duration writes them,
-// words by the last part of their key, a state as flag=value, several of one kind as a List. An empty one is none.
+// Args are the arguments of a message by name: names as they are, numbers in digits, durations as formatted by time.Duration,
+// words by the last part of their key, a state as flag=value, several values of one kind as a List. An empty argument counts as absent.
 type Args map[string]string
 
-// List is several values as one argument, which a place such as {names:list} shows as the language joins them.
+// List returns several values as one argument, which the language joins in a placeholder such as {names:list}.
 func List(values ...string) string { return strings.Join(values, "\n") }
 
-// Printer says messages in one language.
+// Printer formats messages in one language.
 type Printer struct {
 	lang    string
 	layers  []layer
 	isolate bool
-	rewrite func(string) string // nil: as they are
+	rewrite func(string) string // applied to templates; nil: none
 }
 
-// layer is one source of messages, the first that has a key counts. They are read when something is said: most commands say nothing.
+// layer is one source of messages; of several, the first with the key is used. Messages are loaded on first use, since
+// most commands print none.
 type layer struct {
 	tag      language.Tag
 	messages func() Messages
 }
 
-func (p *Printer) add(lang string, messages func() Messages) {
-	if messages != nil {
-		p.layers = append(p.layers, layer{language.Make(lang), messages})
-	}
-}
-
-// Lang is the BCP 47 tag of the language.
+// Lang returns the BCP 47 tag of the language.
 func (p Printer) Lang() string { return p.lang }
 
-// Isolated is the same with each name that is put into a message between U+2068 and U+2069, so that one that reads from right to
-// left disturbs nothing around it. It is for what is drawn, not for a terminal.
+// Isolated returns a Printer that puts each name between U+2068 and U+2069, so that a name written from right to left does not
+// affect the text around it. It is for graphical output, not for terminals.
 func (p Printer) Isolated() Printer {
 	p.isolate = true
 	return p
 }
 
-// Rewritten is the same with each message, before its arguments are put into it, as rewrite has it.
+// Rewritten returns a Printer that applies rewrite to each message before it inserts the arguments.
 func (p Printer) Rewritten(rewrite func(string) string) Printer {
 	p.rewrite = rewrite
 	return p
 }
 
-// find is the template of a key, and the layer that has it.
+// find returns the template of a key, or nil, and its layer.
 func (p Printer) find(key string) (Template, layer) {
 	for _, l := range p.layers {
 		if t, ok := l.messages()[key]; ok {
@@ -65,14 +60,14 @@ func (p Printer) find(key string) (Template, layer) {
 	return nil, layer{}
 }
 
-// Template is that of a key; nil: there is none.
+// Template returns the template of a key, or nil.
 func (p Printer) Template(key string) Template {
 	t, _ := p.find(key)
 	return t
 }
 
-// Text is the message of a key. A key that there is not stands for itself, and a place without its argument stays, so that both
-// show.
+// Text returns the message of a key. An unknown key is returned as it is, and a placeholder without its argument is kept, so that both
+// are noticed.
 func (p Printer) Text(key string, args Args) string {
 	t, l := p.find(key)
 	if t == nil {
@@ -91,7 +86,7 @@ func (p Printer) Text(key string, args Args) string {
 	})
 }
 
-// Begins is the argument with which the message begins as it is; "" if it begins with a word.
+// Begins returns the name of the argument with which the message begins, if that is inserted as it is; otherwise "".
 func (p Printer) Begins(key string, args Args) string {
 	t, l := p.find(key)
 	text := t.form(args, l.category)
@@ -101,7 +96,7 @@ func (p Printer) Begins(key string, args Args) string {
 	return ""
 }
 
-// Sentence ends a phrase as a sentence, in one line, and lets it begin with a capital letter if that is wanted.
+// Sentence turns a phrase into a sentence on one line, with a full stop and, if capital, a capital first letter.
 func (p Printer) Sentence(phrase string, capital bool) string {
 	phrase = strings.TrimSpace(strings.ReplaceAll(phrase, "\n", " "))
 	if phrase == "" {
@@ -116,10 +111,10 @@ func (p Printer) Sentence(phrase string, capital bool) string {
 	return Printer{layers: p.layers}.Text("join.sentence", Args{"phrase": phrase})
 }
 
-// setting is a name such as sources.audio at the beginning of a phrase.
+// setting matches a phrase that begins with a name such as sources.audio.
 var setting = regexp.MustCompile(`^[a-z]+[._][a-z]`)
 
-// Capital is a phrase as it stands at the beginning of a sentence. The name of a setting stays as it is written.
+// Capital returns a phrase with a capital first letter. The name of a setting is not changed.
 func (p Printer) Capital(phrase string) string {
 	r, n := utf8.DecodeRuneInString(phrase)
 	switch {
@@ -134,7 +129,7 @@ func (p Printer) Capital(phrase string) string {
 	}
 }
 
-// Join makes one phrase of several by a message with places for the first and the rest.
+// Join joins phrases by a message with placeholders for the first and the rest.
 func (p Printer) Join(key string, phrases []string) string {
 	if len(phrases) == 0 {
 		return ""
@@ -146,7 +141,7 @@ func (p Printer) Join(key string, phrases []string) string {
 	return joined
 }
 
-// argument puts a value of that kind into words.
+// argument formats a value of a kind.
 func (p Printer) argument(value, kind string) string {
 	switch kind {
 	case "":
@@ -171,7 +166,7 @@ func (p Printer) argument(value, kind string) string {
 	return p.Join("join.words", words)
 }
 
-// word puts one value of a list into words.
+// word formats one value of a list.
 func (p Printer) word(value, kind string) string {
 	switch t, _ := p.find(kind + "." + value); {
 	case kind == "quoted":
@@ -186,7 +181,7 @@ func (p Printer) word(value, kind string) string {
 	}
 }
 
-// name is a value that is not ours.
+// name formats a value that comes from elsewhere.
 func (p Printer) name(value string) string {
 	if p.isolate {
 		return "\u2068" + value + "\u2069"
@@ -194,7 +189,7 @@ func (p Printer) name(value string) string {
 	return value
 }
 
-// unit is a length of time in which durations are told, and the key's last part.
+// unit is a unit of time, with the last part of its message keys.
 type unit struct {
 	length time.Duration
 	key    string
@@ -202,7 +197,7 @@ type unit struct {
 
 var units = []unit{{24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"}}
 
-// duration tells the two greatest units of d: "2 h 5 min".
+// duration formats d in its two largest units: "2 h 5 min".
 func (p Printer) duration(d time.Duration) string {
 	d = max(0, d).Round(time.Second)
 	for i, u := range units {
@@ -219,7 +214,7 @@ func (p Printer) duration(d time.Duration) string {
 	return ""
 }
 
-// ago tells how long something is past, in the greatest unit of d.
+// ago formats how long ago something happened, in the largest unit of d.
 func (p Printer) ago(d time.Duration) string {
 	for _, u := range units {
 		if d >= u.length {
@@ -233,13 +228,11 @@ func (p Printer) number(key string, n time.Duration) string {
 	return p.Text(key, Args{"n": strconv.FormatInt(int64(n), 10)})
 }
 
-// category is the plural form of a whole number.
+// category returns the plural form of a whole number.
 func (l layer) category(number string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return other
 	}
-	return map[plural.Form]string{
-		plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many",
-	}[plural.Cardinal.MatchPlural(l.tag, n, 0, 0, 0, 0)]
+	return categories[plural.Cardinal.MatchPlural(l.tag, n, 0, 0, 0, 0)]
 }

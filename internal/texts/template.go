@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,28 +10,28 @@ import (
 	"strings"
 )
 
-// Template is what a language says for one key: a text with places for arguments, or several forms of it.
+// Template is the message of one key in one language: a text with placeholders for arguments, or several forms of it.
 //
 //	"{name} is there"                               {name} is an argument as it is
 //	"for {age:duration}", "{age:ago}"               a time.Duration in words
-//	"{flags:flag}"                                  words: the message flag.VALUE for each of a List
+//	"{flags:flag}"                                  words: the message flag.VALUE for each value of a List
 //	"{names:list}", "{names:quoted}"                a List of names, as the language joins and quotes them
 //	"{states:state}"                                a List of states, each with its flag and its value
 //	{"one": "{n:count} mic", "other": "{n:count} mics"}   by the language's plural forms (CLDR) of the argument n
-//	{"pid": "it is {pid}", "kind=a, pid": "…", "other": "it is"} by the arguments that there are, and their values
+//	{"pid": "it is {pid}", "kind=a, pid": "…", "other": "it is"} by the arguments present, and their values
 //
-// Of several forms that fit the one that asks for most is taken, and "other" where none does.
+// Of several forms that fit, the one with the most conditions is used, and "other" if none does.
 type Template map[string]string
 
 const other = "other"
 
-// categories are the plural forms that languages may have (CLDR).
-var categories = []string{"zero", "one", "two", "few", "many", other}
+// categories are the plural forms that languages may have (CLDR), by plural.Form.
+var categories = []string{other, "zero", "one", "two", "few", "many"}
 
-// kinds are those of places beside the groups of words.
+// kinds are the kinds of placeholders other than groups of words.
 var kinds = []string{"", "count", "duration", "ago", "list", "quoted", "state"}
 
-// place is where an argument goes.
+// place matches a placeholder.
 var place = regexp.MustCompile(`\{([a-z_]+)(?::([a-z]+))?\}`)
 
 // UnmarshalJSON reads a text, or an object of forms.
@@ -48,7 +49,7 @@ func (t *Template) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// counted is the argument whose number chooses the form; "" if none does.
+// counted returns the argument whose number selects the form; "" if none does.
 func (t Template) counted() string {
 	for _, text := range t {
 		if before, _, counts := strings.Cut(text, ":count}"); counts {
@@ -58,28 +59,25 @@ func (t Template) counted() string {
 	return ""
 }
 
-// Plural reports whether the forms are those of a number.
+// Plural reports whether the forms are the plural forms of a number.
 func (t Template) Plural() bool {
 	return t.counted() != "" && !slices.ContainsFunc(t.Forms(), func(form string) bool { return !slices.Contains(categories, form) })
 }
 
-// Forms are the names of the forms, the one that asks for most first.
+// Forms returns the names of the forms, those with the most conditions first.
 func (t Template) Forms() []string {
-	asks := func(form string) int {
+	conditions := func(form string) int {
 		if form == other {
 			return -1
 		}
 		return strings.Count(form, ",")
 	}
 	return slices.SortedFunc(maps.Keys(t), func(a, b string) int {
-		if d := asks(b) - asks(a); d != 0 {
-			return d
-		}
-		return strings.Compare(b, a) // kind=a before kind
+		return cmp.Or(conditions(b)-conditions(a), strings.Compare(b, a)) // kind=a before kind
 	})
 }
 
-// form is the text for these arguments. category is the plural form of a number in the template's language.
+// form returns the text for these arguments. category returns the plural form of a number in the template's language.
 func (t Template) form(args Args, category func(number string) string) string {
 	if t.Plural() {
 		if text, ok := t[category(args[t.counted()])]; ok {
@@ -95,7 +93,7 @@ func (t Template) form(args Args, category func(number string) string) string {
 	return t[other]
 }
 
-// fits reports whether all is there that a form asks for.
+// fits reports whether the arguments meet all conditions of a form.
 func fits(form string, args Args) bool {
 	for ask := range strings.SplitSeq(form, ",") {
 		name, want, exact := strings.Cut(strings.TrimSpace(ask), "=")
@@ -106,8 +104,8 @@ func fits(form string, args Args) bool {
 	return true
 }
 
-// Arguments are the names of all arguments that the forms show or ask for. Needed are those that "other" shows, without which
-// nothing can be said.
+// Arguments returns the names of all arguments that the forms contain or test, and of those that "other" contains, without which
+// the message says nothing.
 func (t Template) Arguments() (all, needed []string) {
 	for form, text := range t {
 		if !t.Plural() && form != other {
@@ -128,7 +126,7 @@ func (t Template) Arguments() (all, needed []string) {
 	return slices.Compact(all), slices.Compact(needed)
 }
 
-// check says what is wrong with a template for a key: everything that it names must be known to the English one.
+// check returns what is wrong with a template for a key: it may use only what the English template uses.
 func check(key string, t Template) error {
 	if _, ok := t[other]; !ok {
 		return fmt.Errorf("the form %q is missing, which is taken where no other fits", other)
@@ -162,10 +160,10 @@ func check(key string, t Template) error {
 	return nil
 }
 
-// carriesOthers reports whether a message only holds other messages and names together.
+// carriesOthers reports whether a message only joins other messages and names.
 func carriesOthers(key string) bool { return strings.HasPrefix(key, "join.") || key == "duration.both" }
 
-// isGroup reports whether there are words of that kind.
+// isGroup reports whether there are messages for words of this kind.
 func isGroup(kind string) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(english())), func(key string) bool { return strings.HasPrefix(key, kind+".") })
 }

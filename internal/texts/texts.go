@@ -1,6 +1,6 @@
-// Package texts holds all that is said to users, as messages in several languages. A message has a key, such as
-// "tray.quit", and a template in each language; who says something gives the key and the arguments, and a Printer puts
-// them into words. No sentence is put together of pieces: what depends on an argument is a whole message in several forms.
+// Package texts holds everything that users read, as messages in several languages. A message has a key, such as
+// "tray.quit", and a template in each language; a Printer formats it from the key and the arguments.
+// Sentences are never assembled from pieces: a message that depends on an argument has several complete forms.
 package texts
 
 import (
@@ -18,13 +18,13 @@ import (
 	"golang.org/x/text/language"
 )
 
-// English is the language that has every message, and that stands in where another lacks one.
+// English has every message, and is the fallback for languages that lack one.
 const English = "en"
 
-// Messages are the templates of one language by their keys.
+// Messages are the templates of one language by key.
 type Messages map[string]Template
 
-// Set is the languages that there are: those that ship, and what a vendor adds to them.
+// Set is a set of languages: the shipped ones, and what a vendor adds to them.
 type Set struct {
 	shipped map[string]func() Messages
 	vendor  map[string]Messages // override the shipped ones, or are languages of their own
@@ -32,19 +32,19 @@ type Set struct {
 
 //go:generate go test -run TestArchiveIsCurrent -update .
 
-// archive is the folder messages, which takes a third of a mebibyte less in it: ten files in which each key stands again.
+// archive is the folder messages, compressed because each of its ten files repeats every key: it saves a third of a mebibyte.
 //
 //go:embed messages.zip
 var archive []byte
 
-// Shipped are the languages that every agent has. Each is read when something is first said in it.
+// Shipped are the languages that every agent has. Each is loaded on first use.
 var Shipped = shipped()
 
 func shipped() *Set {
 	s := &Set{shipped: make(map[string]func() Messages)}
 	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
-		panic(err) // a mistake of the build, which no test survives
+		panic(err) // a broken build, with which every test fails
 	}
 	for _, f := range files.File {
 		s.shipped[strings.TrimSuffix(f.Name, ".json")] = sync.OnceValue(func() Messages { return read(files, f.Name) })
@@ -64,37 +64,32 @@ func read(files fs.FS, name string) Messages {
 	return m
 }
 
-// For is the Printer of a language that ships, or of English if that one does not.
+// For returns the Printer of a shipped language, or of English if lang is not shipped.
 func For(lang string) Printer { return Shipped.For(lang) }
 
-// Of is a Printer of these messages and the English ones.
+// Of returns a Printer of these messages and the English ones.
 func Of(lang string, m Messages) Printer {
 	return (&Set{Shipped.shipped, map[string]Messages{lang: m}}).For(lang)
 }
 
-// For is the Printer of one of the set's Languages, or of English if it is none.
+// For returns the Printer of one of the set's Languages, or of English if lang is not among them.
 func (s *Set) For(lang string) Printer {
 	if !slices.Contains(s.Languages(), lang) {
 		lang = English
 	}
 	p := Printer{lang: lang}
-	p.add(lang, s.ofVendor(lang))
-	p.add(lang, s.shipped[lang])
-	if lang != English {
-		p.add(English, s.ofVendor(English))
-		p.add(English, s.shipped[English])
+	for _, lang := range slices.Compact([]string{lang, English}) {
+		if m := s.vendor[lang]; m != nil {
+			p.layers = append(p.layers, layer{language.Make(lang), func() Messages { return m }})
+		}
+		if m := s.shipped[lang]; m != nil {
+			p.layers = append(p.layers, layer{language.Make(lang), m})
+		}
 	}
 	return p
 }
 
-func (s *Set) ofVendor(lang string) func() Messages {
-	if m := s.vendor[lang]; m != nil {
-		return func() Messages { return m }
-	}
-	return nil
-}
-
-// Only is the set with some of its languages, and English.
+// Only returns the set with only these of its languages, and English.
 func (s *Set) Only(languages []string) *Set {
 	drop := func(lang string) bool { return lang != English && !slices.Contains(languages, lang) }
 	some := &Set{maps.Clone(s.shipped), maps.Clone(s.vendor)}
@@ -103,25 +98,20 @@ func (s *Set) Only(languages []string) *Set {
 	return some
 }
 
-// Languages are the BCP 47 tags of all languages, in their alphabetic order.
+// Languages returns the BCP 47 tags of all languages, in alphabetical order.
 func (s *Set) Languages() []string {
-	all := make(map[string]bool)
-	for lang := range s.shipped {
-		all[lang] = true
-	}
-	for lang := range s.vendor {
-		all[lang] = true
-	}
-	return slices.Sorted(maps.Keys(all))
+	all := slices.AppendSeq(slices.Collect(maps.Keys(s.shipped)), maps.Keys(s.vendor))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// Keys are those of all messages, in their alphabetic order.
+// Keys returns the keys of all messages, in alphabetical order.
 func Keys() []string { return slices.Sorted(maps.Keys(english())) }
 
 func english() Messages { return Shipped.shipped[English]() }
 
-// With is the set with a vendor's texts added: other words for messages of its languages, or whole languages, where
-// English stands in for what they lack. If there is a mistake the set is nil.
+// With returns the set with a vendor's texts added: replacements for messages, or more languages, for which
+// English supplies missing messages. If there is a mistake, the set is nil.
 func (s *Set) With(vendor map[string]Messages) (*Set, []Mistake) {
 	var wrong []Mistake
 	for _, lang := range slices.Sorted(maps.Keys(vendor)) {
@@ -143,10 +133,10 @@ func (s *Set) With(vendor map[string]Messages) (*Set, []Mistake) {
 	return &Set{s.shipped, vendor}, nil
 }
 
-// Mistake is what is wrong with a vendor's text.
+// Mistake is an error in a vendor's text.
 type Mistake struct {
 	Language string
 	Key      string // "": the language itself is wrong
 	Message  string
-	Valid    []string // the keys that there are, where Key is none
+	Valid    []string // the valid keys, if Key is unknown
 }

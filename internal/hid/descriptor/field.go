@@ -1,8 +1,6 @@
 package descriptor
 
-import (
-	"slices"
-)
+import "slices"
 
 // Kind is a kind of report (HID 1.11, section 6.2.2.4).
 type Kind string
@@ -45,25 +43,17 @@ type Field struct {
 // while pressed, else 0. It returns false if the report has another number or is too short, if the value is
 // outside Min..Max or has more than 32 bits, and for an array that cannot name the usage.
 func (f Field) Value(report []byte) (int32, bool) {
-	if f.Array {
-		return f.arrayValue(report)
-	}
-	if !f.in(report) {
-		return 0, false
-	}
-	return f.element(report, 0)
-}
-
-func (f Field) arrayValue(report []byte) (int32, bool) {
 	usage := fullUsage(f.Page, f.Usage)
-	if !f.usages.contains(usage) {
+	switch pressed, ok := f.pressed(report); {
+	case !f.Array && f.in(report):
+		return f.element(report, 0)
+	case !ok || !f.usages.contains(usage):
 		return 0, false
+	case slices.Contains(pressed, usage):
+		return 1, true
+	default:
+		return 0, true
 	}
-	pressed, ok := f.pressed(report)
-	if slices.Contains(pressed, usage) {
-		return 1, ok
-	}
-	return 0, ok
 }
 
 // pressed returns the usages that an array lists in a report, each with the page in the upper 16 bits.

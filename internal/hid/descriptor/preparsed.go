@@ -10,15 +10,15 @@ import (
 	"sidetone/internal/stable"
 )
 
-// preparsedHeader is what preparsed data begin with. Their layout is not documented, and has been the same since Windows XP;
-// others that read HID devices go by it, too.
+// preparsedHeader is the beginning of preparsed data. The layout is not documented, but has been the same since Windows XP, and
+// other programs that read HID devices rely on it, too.
 type preparsedHeader struct {
 	Magic       [8]byte // preparsedMagic
 	Usage, Page uint16  // of the collection
 	_           [4]byte
 	Reports     [3]struct { // input, output, feature
-		First, _, End uint16 // which caps are theirs
-		Bytes         uint16 // of the longest, its number included
+		First, _, End uint16 // range of their caps
+		Bytes         uint16 // length of the longest, including its number
 	}
 	_ [4]byte
 }
@@ -29,7 +29,7 @@ const preparsedMagic = "HidP KDR"
 type preparsedCap struct {
 	Page        uint16
 	ReportID    uint8
-	Bit         uint8 // of Byte, in which it begins
+	Bit         uint8 // of Byte, at which it begins
 	Size, Count uint16
 	Byte        uint16 // of the report; byte 0 is its number, or 0 where it has none
 	Bits        uint16 // Size * Count
@@ -49,25 +49,25 @@ type preparsedCap struct {
 const (
 	capPadding = 1 << 1
 	capButton  = 1 << 2
-	capAlias   = 1 << 5 // there is another usage for the same, which is preferred
+	capAlias   = 1 << 5 // another usage of the same field is preferred
 )
 
-// Preparsed is what Windows keeps of an outermost collection of a report descriptor.
+// Preparsed is what Windows stores of an outermost collection of a report descriptor.
 type Preparsed struct {
 	Application uint32       // usage of the collection, the page in the upper 16 bits
-	Lengths     map[Kind]int // bytes of each kind's longest report, with one for the number even where there is none; 0: it has none
-	// Descriptor is a report descriptor of the collection alone. It declares the same fields at the same places. Inner collections, and
-	// in what padding a report ends that is not the longest, are not known any more. nil: the fields make no sense.
+	Lengths     map[Kind]int // bytes of each kind's longest report, always with one for the number; 0: no report of this kind
+	// Descriptor is a report descriptor of the collection alone. It declares the same fields at the same offsets. Inner collections, and
+	// the padding at the end of all but the longest report, are lost. nil: the fields are inconsistent.
 	Descriptor []byte
 }
 
-// ParsePreparsed reads preparsed data of Windows. With an error it returns what there is to know all the same: reports of a device whose
-// fields make no sense can be read by their bytes.
+// ParsePreparsed parses preparsed data of Windows. With an error it returns what is known nevertheless: if only the fields are
+// inconsistent, rules for bytes can still read the device.
 func ParsePreparsed(b []byte) (Preparsed, error) {
 	var h preparsedHeader
 	n, err := binary.Decode(b, binary.LittleEndian, &h)
 	if err != nil || string(h.Magic[:]) != preparsedMagic {
-		return Preparsed{}, errors.New("preparsed data: not as Windows is known to make them")
+		return Preparsed{}, errors.New("preparsed data: not in the known format of Windows")
 	}
 	p := Preparsed{Application: fullUsage(h.Page, h.Usage), Lengths: make(map[Kind]int)}
 	for i, kind := range []Kind{Input, Output, Feature} {
@@ -81,7 +81,7 @@ func ParsePreparsed(b []byte) (Preparsed, error) {
 		}
 		w.numbered = w.numbered || slices.ContainsFunc(caps[i], func(c preparsedCap) bool { return c.ReportID != 0 })
 	}
-	w.extended(localUsage, p.Application)
+	w.fourBytes(localUsage, p.Application)
 	w.unsigned(mainCollection, 1)
 	for i, tag := range []byte{mainInput, mainOutput, mainFeature} {
 		if err := w.reports(tag, caps[i], int(h.Reports[i].Bytes)); err != nil {
@@ -93,7 +93,7 @@ func ParsePreparsed(b []byte) (Preparsed, error) {
 	return p, nil
 }
 
-// readCaps returns some of the caps, in the order of their places.
+// readCaps returns the caps from first up to end, in the order of their offsets.
 func readCaps(b []byte, first, end int) ([]preparsedCap, error) {
 	size := binary.Size(preparsedCap{})
 	if first > end || end*size > len(b) {
@@ -118,7 +118,7 @@ func readCaps(b []byte, first, end int) ([]preparsedCap, error) {
 	}), nil
 }
 
-// start is the field's first bit, from the first byte of the report.
+// start returns the offset of the field in bits, from the first byte of the report.
 func (c preparsedCap) start() int { return 8*int(c.Byte) + int(c.Bit) }
 
 func (c preparsedCap) isArray() bool { return c.Flags&flagVariable == 0 }
@@ -129,10 +129,10 @@ func (c preparsedCap) logical() (low, high int32) {
 		low, high = c.Logical[1], c.Logical[2]
 	case c.isArray():
 		low, high = c.Logical[0], c.Logical[1]
-	default: // of one bit, and nothing is kept
+	default: // a field of one bit, for which Windows stores no range
 		return 0, 1
 	}
-	if low >= 0 && high < 0 && c.Size < 32 { // see globalItems.logical: how many bytes it was written in is not kept
+	if low >= 0 && high < 0 && c.Size < 32 { // see globalItems.logical; Windows does not store the length of the item
 		high &= 1<<c.Size - 1
 	}
 	return low, high
@@ -141,14 +141,14 @@ func (c preparsedCap) logical() (low, high int32) {
 // writer makes a report descriptor.
 type writer struct {
 	out      []byte
-	numbered bool // reports have numbers
+	numbered bool // reports begin with their number
 }
 
 func (w *writer) item(tag byte, data []byte) {
 	w.out = append(append(w.out, tag|[]byte{0, 1, 2, 0, 3}[len(data)]), data...)
 }
 
-// unsigned writes an item with a number that has no sign, in as many bytes as it needs.
+// unsigned writes an item with an unsigned number in as few bytes as possible.
 func (w *writer) unsigned(tag byte, v uint32) {
 	b := binary.LittleEndian.AppendUint32(nil, v)
 	switch {
@@ -160,11 +160,10 @@ func (w *writer) unsigned(tag byte, v uint32) {
 	w.item(tag, b)
 }
 
-func (w *writer) signed(tag byte, v int32) {
-	w.item(tag, binary.LittleEndian.AppendUint32(nil, uint32(v)))
-}
+// fourBytes writes an item with a signed number, or with a usage that includes its page.
+func (w *writer) fourBytes(tag byte, v uint32) { w.item(tag, binary.LittleEndian.AppendUint32(nil, v)) }
 
-// reports declares all reports of a kind, of which the longest has some number of bytes.
+// reports declares all reports of a kind; longest is the length of the longest in bytes.
 func (w *writer) reports(tag byte, caps []preparsedCap, longest int) error {
 	if len(caps) == 0 && !w.numbered {
 		w.pad(tag, 8*(longest-1))
@@ -212,34 +211,29 @@ func (w *writer) report(tag byte, caps []preparsedCap) (end int, err error) {
 	return end, nil
 }
 
-// field declares a field by the usages that it has.
+// field declares a field by its usages.
 func (w *writer) field(tag byte, caps []preparsedCap) {
 	for _, c := range caps {
 		first, last := fullUsage(c.Page, c.First), fullUsage(c.Page, c.Last)
 		switch {
 		case first == last && c.First == 0: // it has none
 		case first == last:
-			w.extended(localUsage, first)
+			w.fourBytes(localUsage, first)
 		default:
-			w.extended(localUsageMin, first)
-			w.extended(localUsageMax, last)
+			w.fourBytes(localUsageMin, first)
+			w.fourBytes(localUsageMax, last)
 		}
 	}
 	c := caps[0]
 	low, high := c.logical()
-	w.signed(globalLogicalMin, low)
-	w.signed(globalLogicalMax, high)
+	w.fourBytes(globalLogicalMin, uint32(low))
+	w.fourBytes(globalLogicalMax, uint32(high))
 	w.unsigned(globalReportSize, uint32(c.Size))
 	w.unsigned(globalReportCount, uint32(c.Count))
 	w.unsigned(tag, c.Flags)
 }
 
-// extended writes a usage with its page, which takes four bytes whatever it is.
-func (w *writer) extended(tag byte, usage uint32) {
-	w.item(tag, binary.LittleEndian.AppendUint32(nil, usage))
-}
-
-// pad declares bits that mean nothing.
+// pad declares padding.
 func (w *writer) pad(tag byte, bits int) {
 	if bits > 0 {
 		w.unsigned(globalReportSize, 1)

@@ -134,7 +134,7 @@ func TestPreparsedDataOfOddDevices(t *testing.T) {
 func TestPreparsedDataThatMakeNoSense(t *testing.T) {
 	good := preparsed(3, valueCap(5, 8, 2, 1))
 	for want, data := range map[string][]byte{
-		"not as Windows is known to make them":    bytes.Replace(good, []byte("KDR"), []byte("KDS"), 1),
+		"not in the known format of Windows":      bytes.Replace(good, []byte("KDR"), []byte("KDS"), 1),
 		"caps 0 to 1 are not in 103 bytes":        good[:len(good)-1],
 		"cap 0 has 2 values of 8 bits in 15 bits": preparsed(3, func() preparsedCap { c := valueCap(5, 8, 2, 1); c.Bits--; return c }()),
 		"two fields of report 5 have bit 16":      preparsed(9, valueCap(5, 8, 2, 1), valueCap(5, 8, 2, 2)),
@@ -142,7 +142,7 @@ func TestPreparsedDataThatMakeNoSense(t *testing.T) {
 	} {
 		p, err := ParsePreparsed(data)
 		require.Nil(t, p.Descriptor)
-		if !strings.HasPrefix(want, "not as") {
+		if !strings.HasPrefix(want, "not in") {
 			require.Equal(t, map[Kind]int{Input: int(binary.LittleEndian.Uint16(data[22:])), Output: 0, Feature: 0}, p.Lengths, "they can be read")
 		}
 		require.ErrorContains(t, err, want)

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"sidetone/internal/catalogue"
@@ -61,7 +62,7 @@ type analysis struct {
 	streams         []*stream
 	interruptions   []hid.EventKind     // gaps in the recording
 	starts          []*catalogue.Anchor // for rules that count presses; nil: not determined yet
-	noisyBits       *int                // how many bits change all the time; nil: not counted yet
+	noisyBits       int                 // how many bits change all the time
 	rejectedAsNoise int                 // candidates that follow the marks no better than chance
 	product         hid.Device          // any of the devices, for what they have in common
 }
@@ -176,10 +177,8 @@ func (l *analysis) stream(d hid.Device, data []byte) *stream {
 		number := catalogue.Byte(data[0])
 		id = &number
 	}
-	i := slices.IndexFunc(l.streams, func(s *stream) bool {
-		return s.device.Node == d.Node && (id == nil && s.id == nil || id != nil && s.id != nil && *id == *s.id)
-	})
-	if i >= 0 {
+	same := func(s *stream) bool { return s.device.Node == d.Node && reflect.DeepEqual(s.id, id) }
+	if i := slices.IndexFunc(l.streams, same); i >= 0 {
 		return l.streams[i]
 	}
 	s := &stream{device: d, desc: desc, id: id, keys: keysOf(desc, data[0])}
@@ -207,11 +206,13 @@ func (s *stream) name() string {
 	return fmt.Sprintf("report 0x%02x", int(*s.id)) + where
 }
 
-// Usage pages: the controls of the first two are keys for the host (HID Usage Tables, sections 10 and 15).
+// Usage pages (HID Usage Tables). The controls of the first two are keys for the host.
 const (
-	pageKeyboard = 0x07
-	pageConsumer = 0x0c
-	pageVendor   = 0xff00 // and above: vendor-defined
+	pageKeyboard  = 0x07
+	pageConsumer  = 0x0c
+	pageTelephony = 0x0b
+	pageDigitizer = 0x0d
+	pageVendor    = 0xff00 // and above: vendor-defined
 )
 
 // keysOf returns the bits of a report that are keys for the host, by byte.

@@ -52,16 +52,16 @@ func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 // changes to the new one at most once during a press. It must have changed often enough to exclude chance.
 func (c column) agrees(phases []phase) (invert, ok bool) {
 	for _, invert := range []bool{false, true} {
-		if c.turnsWith(phases, invert) >= minPresses {
+		if c.changesWith(phases, invert) >= minPresses {
 			return invert, true
 		}
 	}
 	return false, false
 }
 
-// turnsWith counts the changes of a bit, or of its inverse; 0: it was wrong.
-func (c column) turnsWith(phases []phase, invert bool) int {
-	turns := 0
+// changesWith counts the changes of a bit, or of its inverse; 0: it was wrong.
+func (c column) changesWith(phases []phase, invert bool) int {
+	changes := 0
 	var last, known bool
 	for i, p := range phases {
 		if p.role == opening {
@@ -77,12 +77,12 @@ func (c column) turnsWith(phases []phase, invert bool) int {
 				return 0
 			}
 			if known && muted != last {
-				turns++
+				changes++
 			}
 			last, known = muted, true
 		}
 	}
-	return turns
+	return changes
 }
 
 // doubtAnchor adds what a person must verify about the anchor.
@@ -94,7 +94,7 @@ func (c *candidate) doubtAnchor(a *catalogue.Anchor) {
 		c.doubt("%s seems to tell the state now and then, so it became a second anchor: make sure that it does",
 			location(*a.HIDReport.Value)+" of "+reportName(a.HIDReport))
 	}
-	c.doubt("a press that the agent does not addReport inverts the state;" +
+	c.doubt("a press that the agent does not see inverts the state;" +
 		" prefer a report or a query (hid_query) that tells the state, if the device has one")
 }
 

@@ -72,7 +72,8 @@ func (l *analysis) check(c *candidate) bool {
 	r := replay{t: hid.NewTracker(catalogue.HIDRules(cat, devices.Linux))}
 	start := -1
 	if c.rank.toggle {
-		start = l.firstUnmuted()
+		// The device is taken to be plugged in at the first mark that says unmuted.
+		start = l.ends[slices.IndexFunc(l.phases, func(p phase) bool { return !p.muted })]
 		r.plug(l.session[:start])
 	}
 	at := 0
@@ -94,13 +95,6 @@ func (l *analysis) check(c *candidate) bool {
 		}
 	}
 	return c.Right >= minPresses
-}
-
-// firstUnmuted returns the index of the first mark that says unmuted. For a rule that counts presses the
-// device is taken to be plugged in there.
-func (l *analysis) firstUnmuted() int {
-	i := slices.IndexFunc(l.phases, func(p phase) bool { return !p.muted })
-	return l.ends[i]
 }
 
 // replay runs the steps of a session through a Tracker.

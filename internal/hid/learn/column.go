@@ -1,5 +1,7 @@
 package learn
 
+import "slices"
+
 // column is the values of one byte in the reports of a subset, by phase.
 type column [][]byte
 
@@ -25,20 +27,12 @@ func (c column) masked(mask byte) column {
 }
 
 // values returns the distinct values, sorted.
-func (c column) values() []byte {
-	var seen [256]bool
-	for _, values := range c {
-		for _, v := range values {
-			seen[v] = true
-		}
-	}
-	var out []byte
-	for v, is := range seen {
-		if is {
-			out = append(out, byte(v))
-		}
-	}
-	return out
+func (c column) values() []byte { return distinctBytes(slices.Concat(c...)) }
+
+// distinctBytes sorts values in place, and returns them without duplicates.
+func distinctBytes(values []byte) []byte {
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // noise returns the bits that changed while mute was not touched.
@@ -61,23 +55,14 @@ func (c column) noise(phases []phase) byte {
 
 // noisyBits returns the bits that changed all the time.
 func (c column) noisyBits() byte {
-	var turns [8]int
-	var last byte
-	reports := 0
-	for _, values := range c {
-		for _, v := range values {
-			for bit := range turns {
-				if reports > 0 && (v^last)&(1<<bit) != 0 {
-					turns[bit]++
-				}
-			}
-			last = v
-			reports++
-		}
-	}
+	values := slices.Concat(c...)
 	var noisy byte
-	for bit, n := range turns {
-		if n > reports/8 && (n > 1 || reports < 2*minPresses) {
+	for bit := range 8 {
+		changes := 0
+		for i := 1; i < len(values); i++ {
+			changes += int((values[i] ^ values[i-1]) >> bit & 1)
+		}
+		if changes > len(values)/8 && (changes > 1 || len(values) < 2*minPresses) {
 			noisy |= 1 << bit
 		}
 	}
@@ -97,9 +82,10 @@ func (c column) before(phase int) (byte, bool) {
 // isCounter reports whether a bit is part of a counter: adjacent bits whose value always changes by the
 // same step. A counter's lowest bit flips with each press, as a state does.
 func (c column) isCounter(bit int) bool {
+	all := slices.Concat(c...)
 	for low := range bit + 1 {
 		for high := max(bit, low+1); high < 8; high++ {
-			if c.isCounterOfBits(low, high) {
+			if isCounter(all, low, high) {
 				return true
 			}
 		}
@@ -107,30 +93,20 @@ func (c column) isCounter(bit int) bool {
 	return false
 }
 
-// isCounterOfBits reports whether the bits from low to high are a counter.
-func (c column) isCounterOfBits(low, high int) bool {
+// isCounter reports whether the bits from low to high of the values are a counter of more than two values.
+func isCounter(values []byte, low, high int) bool {
 	mask := byte(1<<(high-low+1) - 1)
-	var last, step byte
-	steps, known := 0, false
-	var seen [256]bool
-	different := 0
-	for _, values := range c {
-		for _, v := range values {
-			v = v >> low & mask
-			switch d := (v - last) & mask; {
-			case !known, d == 0:
-			case step == 0 || d == step:
-				step = d
-				steps++
-			default:
-				return false
-			}
-			last, known = v, true
-			if !seen[v] {
-				seen[v] = true
-				different++
-			}
+	var step byte
+	steps := 0
+	for i := 1; i < len(values); i++ {
+		switch d := (values[i]>>low - values[i-1]>>low) & mask; {
+		case d == 0:
+		case steps == 0 || d == step:
+			step = d
+			steps++
+		default:
+			return false
 		}
 	}
-	return steps >= minPresses && different > 2
+	return steps >= minPresses && 2*step&mask != 0
 }

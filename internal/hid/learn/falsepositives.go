@@ -22,7 +22,7 @@ func (l *analysis) mayBeChance(c subset, col column, follow byte) bool {
 	if len(c.when) > 0 && len(col.masked(^follow).values()) > maxDistinct {
 		return true
 	}
-	expected := float64(l.countNoisyBits()) * math.Exp2(float64(1-col.samples(l.phases))) // of either polarity
+	expected := float64(l.noisyBits) * math.Exp2(float64(1-col.samples(l.phases))) // of either polarity
 	if expected > maxFalsePositives {
 		l.rejectedAsNoise++
 	}
@@ -43,15 +43,11 @@ func (c column) samples(phases []phase) int {
 }
 
 // countNoisyBits returns how many bits of all reports change all the time.
-func (l *analysis) countNoisyBits() int {
-	if l.noisyBits == nil {
-		n := 0
-		for _, s := range l.streams {
-			for at := s.first(); at < s.longest; at++ {
-				n += bits.OnesCount8(l.column(s.reports, at).noisyBits())
-			}
+func (l *analysis) countNoisyBits() (n int) {
+	for _, s := range l.streams {
+		for at := s.first(); at < s.longest; at++ {
+			n += bits.OnesCount8(l.column(s.reports, at).noisyBits())
 		}
-		l.noisyBits = &n
 	}
-	return *l.noisyBits
+	return n
 }

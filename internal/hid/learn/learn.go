@@ -43,6 +43,7 @@ func Infer(s Session) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	l.noisyBits = l.countNoisyBits()
 	found := l.proposals()
 	return Result{Device: l.product, Proposals: found, Notes: l.notes(len(found)), Summaries: l.summaries()}, nil
 }
@@ -62,45 +63,37 @@ func (c *candidate) doubt(format string, args ...any) {
 	c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...))
 }
 
-// compare sorts the better candidate first.
-func (c candidate) compare(o candidate) int { return c.rank.compare(o.rank) }
-
-// rank orders candidates. A reported state beats counted presses, a declared usage beats bytes, and of
+// compare orders the better candidate first. A reported state beats counted presses, a declared usage beats bytes, and of
 // those the fewest bits with the fewest conditions are best.
+func (c candidate) compare(o candidate) int {
+	a, b := c.rank, o.rank
+	switch {
+	case a.toggle && !b.toggle:
+		return 1
+	case b.toggle && !a.toggle:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(a.excess, b.excess), cmp.Compare(a.tests, b.tests), cmp.Compare(a.zeros, b.zeros), cmp.Compare(a.form, b.form))
+}
+
+// rank orders candidates, see candidate.compare.
 type rank struct {
 	toggle bool
-	turns  int // excess changes
-	bytes  bool
-	tests  int
+	excess int // changes of the value after the first in a phase
+	tests  int // conditions
 	zeros  int // conditions that a byte is 0, which may be unused
 	form   form
 }
 
-// form is how a rule reads a byte.
+// form is how a rule reads the state.
 type form int
 
 const (
-	bitForm  form = iota // one bit
-	maskForm             // several bits that change together
-	byteForm             // lists of values
+	declaredForm form = iota // by its usage
+	bitForm                  // one bit
+	maskForm                 // several bits that change together
+	byteForm                 // lists of values
 )
-
-func (r rank) compare(o rank) int {
-	return cmp.Or(compareBools(r.toggle, o.toggle), cmp.Compare(r.turns, o.turns), compareBools(r.bytes, o.bytes),
-		cmp.Compare(r.tests, o.tests), cmp.Compare(r.zeros, o.zeros), cmp.Compare(r.form, o.form))
-}
-
-// compareBools sorts false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
-}
 
 // proposals returns the best candidates that pass the check. If any reads a reported state, those that
 // count presses are dropped.
@@ -196,7 +189,7 @@ func (c candidate) readsSameBits(o candidate) bool {
 
 // rank returns the rank of a candidate for the subset.
 func (c subset) rank(toggle bool, form form) rank {
-	r := rank{toggle: toggle, bytes: true, tests: len(c.when), form: form}
+	r := rank{toggle: toggle, tests: len(c.when), form: form}
 	for _, t := range c.when {
 		if *t.Eq == 0 {
 			r.zeros++

@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
@@ -27,7 +26,7 @@ func (l *analysis) levels(c subset) []candidate {
 		switch {
 		case direct|inverse != 0:
 			cand := l.bitLevel(c, col, at, direct, inverse)
-			if cand.rank.turns <= l.presses() && !l.mayBeChance(c, col, direct|inverse) {
+			if cand.rank.excess <= l.presses() && !l.mayBeChance(c, col, direct|inverse) {
 				out = append(out, cand)
 			}
 		case c.keys[at] == 0:
@@ -106,8 +105,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 		if p.role == pressed && len(values) == 0 {
 			return catalogue.ByteValue{}, false
 		}
-		slices.Sort(values)
-		for _, v := range slices.Compact(values) {
+		for _, v := range distinctBytes(values) {
 			if meaning[v].Known() && meaning[v] != devices.Of(p.muted) {
 				return catalogue.ByteValue{}, false
 			}
@@ -138,7 +136,7 @@ func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form)
 	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
 	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), describeLevel(v))
 	mask := maskOf(v.Mask)
-	if cand.rank.turns = l.extraTurns(col, v); cand.rank.turns > 0 {
+	if cand.rank.excess = l.excessChanges(col, v); cand.rank.excess > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
 	}
 	if len(c.reports) > 0 && c.reports[0].phase > 0 {
@@ -150,9 +148,9 @@ func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form)
 	return cand
 }
 
-// extraTurns counts a level's changes after the first in each phase.
-func (l *analysis) extraTurns(col column, v catalogue.ByteValue) int {
-	turns := 0
+// excessChanges counts a level's changes after the first in each phase.
+func (l *analysis) excessChanges(col column, v catalogue.ByteValue) int {
+	excess := 0
 	means := v.Compile(true).Means
 	for i, values := range col {
 		if l.phases[i].role == opening {
@@ -166,9 +164,9 @@ func (l *analysis) extraTurns(col column, v catalogue.ByteValue) int {
 			}
 			last, known = b, true
 		}
-		turns += max(0, changes-1)
+		excess += max(0, changes-1)
 	}
-	return turns
+	return excess
 }
 
 func ref(b byte) *catalogue.Byte {

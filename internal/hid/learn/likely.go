@@ -5,18 +5,16 @@ import (
 	"sidetone/internal/hid/descriptor"
 )
 
-// Usages and pages of the outermost collections that distinguish kinds of device (HID Usage Tables).
+// Usages of outermost collections, with the page in the upper 16 bits (HID Usage Tables).
 const (
-	mousePointer    = 0x00010001
-	mouse           = 0x00010002
-	keyboard        = 0x00010006
-	keypad          = 0x00010007
-	digitizers      = 0x0d
-	telephonyPage   = 0x0b
-	consumerPage    = 0x0c
-	firstVendorPage = 0xff00
-	phoneMuteUsage  = 0x2f
+	pointer  = 0x00010001
+	mouse    = 0x00010002
+	keyboard = 0x00010006
+	keypad   = 0x00010007
 )
+
+// phoneMute is a usage of the Telephony page.
+const phoneMute = 0x2f
 
 // LikelyHeadset reports whether the HID devices of one product look like a headset: it declares Phone
 // Mute, or has media keys or vendor-defined reports and is not a keyboard or pointing device.
@@ -26,15 +24,15 @@ func LikelyHeadset(parts []hid.Device) bool {
 		if HasPhoneMute(d) {
 			return true
 		}
-		desc, err := descriptor.Parse(d.Descriptor)
-		if err != nil {
+		desc := hid.Describe(d)
+		if desc == nil {
 			continue
 		}
 		for _, usage := range desc.Applications {
 			switch page := usage >> 16; {
-			case usage == mousePointer || usage == mouse || usage == keyboard || usage == keypad || page == digitizers:
+			case usage == pointer || usage == mouse || usage == keyboard || usage == keypad || page == pageDigitizer:
 				return false
-			case page == telephonyPage || page == consumerPage || page >= firstVendorPage:
+			case page == pageTelephony || page == pageConsumer || page >= pageVendor:
 				likely = true
 			}
 		}
@@ -44,6 +42,6 @@ func LikelyHeadset(parts []hid.Device) bool {
 
 // HasPhoneMute reports whether d declares Phone Mute, the standard control for a headset's mute.
 func HasPhoneMute(d hid.Device) bool {
-	desc, err := descriptor.Parse(d.Descriptor)
-	return err == nil && len(desc.Find(descriptor.Input, telephonyPage, phoneMuteUsage)) > 0
+	desc := hid.Describe(d)
+	return desc != nil && len(desc.Find(descriptor.Input, pageTelephony, phoneMute)) > 0
 }
