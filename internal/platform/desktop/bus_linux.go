@@ -3,6 +3,7 @@ package desktop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -60,4 +61,107 @@ func LacksTray(ctx context.Context, bus *dbus.Conn) bool {
 	var has bool
 	err := bus.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, TrayHost).Store(&has)
 	return err == nil && !has
+}
+
+// The portal of the desktop, which says what colours the user prefers.
+const (
+	Portal         = "org.freedesktop.portal.Desktop"
+	PortalPath     = "/org/freedesktop/portal/desktop"
+	PortalSettings = "org.freedesktop.portal.Settings"
+	appearance     = "org.freedesktop.appearance"
+	colorScheme    = "color-scheme"
+)
+
+// The service of the desktop that shows notifications.
+const (
+	Notifications     = "org.freedesktop.Notifications"
+	NotificationsPath = "/org/freedesktop/Notifications"
+)
+
+// activation is how long a service of the desktop may take that the bus has to start first.
+const activation = 30 * time.Second
+
+// Session is what the desktop does for programs on the session bus. Some desktops take a notification away when the connection has ended
+// over which it came.
+type Session struct {
+	bus   *dbus.Conn
+	shown uint32 // the notification that the next one replaces; 0: there was none
+}
+
+// NewSession makes one of a connection.
+func NewSession(bus *dbus.Conn) *Session { return &Session{bus: bus} }
+
+// FollowScheme tells what colours the user prefers, and of every change until ctx or the connection ends. Where the desktop does not say it
+// tells nothing; it does not poll.
+func (s *Session) FollowScheme(ctx context.Context, tell func(Scheme)) error {
+	news := make(chan *dbus.Signal, 1)
+	s.bus.Signal(news)
+	for _, match := range [][]dbus.MatchOption{
+		{
+			dbus.WithMatchSender(Portal), dbus.WithMatchInterface(PortalSettings), dbus.WithMatchMember("SettingChanged"),
+			dbus.WithMatchArg(0, appearance), dbus.WithMatchArg(1, colorScheme),
+		},
+		{dbus.WithMatchSender("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, Portal)},
+	} {
+		if err := s.bus.AddMatchSignalContext(ctx, match...); err != nil {
+			return fmt.Errorf("follow the colour scheme: %w", err)
+		}
+	}
+	for {
+		if scheme, err := s.scheme(ctx); err == nil {
+			tell(scheme)
+		}
+		for heard := false; !heard; {
+			select {
+			case <-ctx.Done():
+				return nil
+			case signal, open := <-news:
+				if !open {
+					return nil
+				}
+				heard = mayChangeScheme(signal)
+			}
+		}
+	}
+}
+
+// mayChangeScheme reports whether there is reason to ask again. A portal that has ended is not started again for this.
+func mayChangeScheme(s *dbus.Signal) bool {
+	return s.Name == PortalSettings+".SettingChanged" || Appears(s, Portal)
+}
+
+// scheme asks the portal.
+func (s *Session) scheme(ctx context.Context) (Scheme, error) {
+	ctx, cancel := context.WithTimeout(ctx, activation)
+	defer cancel()
+	var value any
+	call := s.bus.Object(Portal, PortalPath).CallWithContext(ctx, PortalSettings+".Read", 0, appearance, colorScheme)
+	if err := call.Store(&value); err != nil {
+		return NoPreference, fmt.Errorf("ask for the colour scheme: %w", err)
+	}
+	for {
+		switch v := value.(type) {
+		case dbus.Variant: // the first version of the portal puts one into another
+			value = v.Value()
+		case uint32:
+			return Scheme(v), nil
+		default:
+			return NoPreference, fmt.Errorf("ask for the colour scheme: the portal answers %v", v)
+		}
+	}
+}
+
+// Notify shows a text of a program in place of the one before, and returns when the desktop has taken it.
+func (s *Session) Notify(ctx context.Context, program, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, activation)
+	defer cancel()
+	const icon, body, expires = "", "", int32(-1) // as long as the desktop thinks fit
+	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(byte(0)), "transient": dbus.MakeVariant(true)}
+	// The text is the summary: unlike the body that is never taken for markup.
+	err := s.bus.Object(Notifications, NotificationsPath).CallWithContext(ctx, Notifications+".Notify", 0,
+		program, s.shown, icon, text, body, []string{}, hints, expires).Store(&s.shown)
+	if err != nil {
+		return fmt.Errorf("show a notification: %w", err)
+	}
+	return nil
 }

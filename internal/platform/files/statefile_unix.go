@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,4 +64,21 @@ func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("others than its owner may write to it (mode %04o): forbid it (chmod go-w %s)", info.Mode().Perm(), path)
 	}
 	return info, nil
+}
+
+// OwnerOf is the uid of a file's owner, -1 if unknown.
+func OwnerOf(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid)
+	}
+	return -1
+}
+
+// Cause is an error of a file operation without the path, which the reader knows already.
+func Cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 
+	"golang.org/x/sys/windows"
+
 	"sidetone/internal/platform/session"
 	"sidetone/internal/platform/windows/acl"
 )
@@ -43,4 +45,9 @@ func checkOwner(file *os.File) error {
 		err = fmt.Errorf("it belongs to another user (%s): have the vendor's software write it as the user who runs the agent", owner)
 	}
 	return err
+}
+
+// OwnerOf is the SID of who owns an opened file or folder.
+func OwnerOf(file *os.File) (sid string, err error) {
+	return acl.Owner(windows.Handle(file.Fd()), windows.SE_FILE_OBJECT)
 }

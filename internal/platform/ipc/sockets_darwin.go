@@ -46,3 +46,18 @@ func watchLimit(err error) error {
 	}
 	return nil
 }
+
+// maxSocketPath is how many bytes the kernel takes, less the one that ends them.
+const maxSocketPath = 103
+
+// Listeners tells which of the ports have a listener now. On this OS it cannot, and returns
+// errors.ErrUnsupported.
+func (Machine) Listeners([]int) ([]local.Listener, error) {
+	return nil, fmt.Errorf("who listens on TCP ports: %w on this OS", errors.ErrUnsupported)
+}
+
+// Identify leaves every process unknown: this OS is not asked for it.
+func (Machine) Identify([]local.Listener) {}
+
+// LineageOf is the zero Lineage, in which all is unknown: this OS is not asked for it.
+func (Machine) LineageOf(int) local.Lineage { return local.Lineage{} }

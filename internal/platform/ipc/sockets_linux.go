@@ -55,3 +55,6 @@ func watchLimit(err error) error {
 	}
 	return nil
 }
+
+// maxSocketPath is how many bytes the kernel takes, less the one that ends them.
+const maxSocketPath = 107

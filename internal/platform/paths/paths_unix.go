@@ -19,3 +19,9 @@ func ControlAddress(getenv func(string) string, vendor string) (string, error) {
 
 // VendorOf is the vendor of the agent at address, if that is a usual one.
 func VendorOf(address string) string { return filepath.Base(filepath.Dir(address)) }
+
+// PolicyValues returns none: here the administrator's policy is in files.
+func PolicyValues(string) (key string, values map[string]string, err error) { return "", nil, nil }
+
+// RefuseSystemSettings is nil: only root makes files where the administrator's settings are.
+func RefuseSystemSettings(string) error { return nil }

@@ -58,3 +58,23 @@ func VendorOf(address string) string {
 	suffix, _ := PipeSuffix() // without one there is no usual address
 	return strings.TrimSuffix(strings.TrimPrefix(address, Pipes+PipePrefix), suffix)
 }
+
+const stateName = "Sidetone"
+
+// stateBase is the user's local application data, as the environment has it: only this user, the system and administrators may write
+// there.
+func stateBase(getenv func(string) string) (string, error) {
+	if data := getenv("LOCALAPPDATA"); filepath.IsAbs(data) {
+		return data, nil
+	}
+	return "", nil
+}
+
+// Downloads is the user's folder of downloads, where a page may be put that a browser is to show.
+func Downloads(func(string) string) (string, error) {
+	folder, err := windows.KnownFolderPath(windows.FOLDERID_Downloads, 0)
+	if err != nil {
+		return "", fmt.Errorf("folder of downloads: %w", err)
+	}
+	return folder, nil
+}

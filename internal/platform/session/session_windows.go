@@ -1,10 +1,14 @@
 package session
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"golang.org/x/sys/windows"
+
+	"sidetone/internal/platform/windows/broadcast"
 )
 
 // User is the user under which this process runs, in the form of Process.UID; "" if
@@ -27,4 +31,71 @@ func ID() (string, error) {
 		return "", fmt.Errorf("the session of this process: %w", err)
 	}
 	return strconv.FormatUint(uint64(session), 10), nil
+}
+
+// What a SessionChange tells, of winuser.h.
+const (
+	consoleConnected = 0x1
+	remoteConnected  = 0x3
+	unlocked         = 0x8
+)
+
+// What an EndSession says, of winuser.h. Where it says closeApp the session goes on, and the Restart Manager wants this program to end, by
+// force if need be.
+const (
+	closeApp = 0x1
+	logOff   = 0x80000000
+)
+
+var (
+	registerSession   = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSRegisterSessionNotification")
+	unregisterSession = windows.NewLazySystemDLL("wtsapi32.dll").NewProc("WTSUnRegisterSessionNotification")
+)
+
+// Watch calls the events until ctx ends; then it returns nil. Where it cannot hear of them it returns at once with an error for people to
+// read.
+func Watch(ctx context.Context, log *slog.Logger, on Events) error {
+	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
+		switch m.ID {
+		case broadcast.SessionChange:
+			if IsReturn(m.Param) {
+				on.Returned()
+			}
+		case broadcast.QueryEndSession:
+			return 1, true // this process keeps no session from its end, and it may yet go on
+		case broadcast.EndSession:
+			if m.Param != 0 {
+				on.Ending(m.Data&(closeApp|logOff) != closeApp)
+			}
+			return 0, true
+		}
+		return 0, false
+	}, broadcast.SessionChange, broadcast.QueryEndSession, broadcast.EndSession)
+	if err != nil {
+		return fmt.Errorf("the end of the session, and the user's return to it, are not noticed: %w", err)
+	}
+	defer heard.Close()
+	broadcast.EndFirst() // else clients may be gone already
+	stop, err := HearReturns(heard)
+	if err != nil {
+		log.Warn(err.Error())
+	}
+	defer stop()
+	<-ctx.Done()
+	return nil
+}
+
+// IsReturn reports whether a SessionChange with that parameter tells that the user has come back.
+func IsReturn(what uintptr) bool {
+	return what == unlocked || what == consoleConnected || what == remoteConnected
+}
+
+// HearReturns has the window of a subscription get a SessionChange when the user comes back to this session, until stop is called, which
+// is never nil.
+func HearReturns(s *broadcast.Subscription) (stop func(), err error) {
+	const thisSession = 0
+	if ok, _, err := registerSession.Call(uintptr(s.Window()), thisSession); ok == 0 {
+		return func() {}, fmt.Errorf("the user's return to the session is not noticed: %w", err)
+	}
+	return func() { _, _, _ = unregisterSession.Call(uintptr(s.Window())) }, nil
 }

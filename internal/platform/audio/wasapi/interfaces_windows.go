@@ -1,6 +1,10 @@
 package wasapi
 
-import "sidetone/internal/platform/windows/com"
+import (
+	"errors"
+
+	"sidetone/internal/platform/windows/com"
+)
 
 // Classes and interfaces of Core Audio.
 var (
@@ -76,4 +80,22 @@ var (
 // ours are the sets with properties that are read. Names are put together from those of the first and of the last.
 func (k *propertyKey) ours() bool {
 	return k.set == deviceProperty || k.set == endpointProperty || k.set == keyContainer.set || k.set == adapterProperty
+}
+
+// absent are the results of calls to a service that is not there.
+var absent = []com.HRESULT{
+	com.Disconnected, com.ServerDied, com.ServerDiedBeforeCall, com.NotConnected, com.ServiceDisabled, com.ServiceNotActive,
+	com.ServerUnavailable, com.CallFailed, com.CallFailedBeforeStart, com.AudioNotRunning,
+}
+
+// unsupported are those of what an endpoint, or this Windows, does not have.
+var unsupported = []com.HRESULT{com.NotImplemented, com.NoInterface, com.NotFound}
+
+func isAny(err error, results []com.HRESULT) bool {
+	for _, r := range results {
+		if errors.Is(err, r) {
+			return true
+		}
+	}
+	return false
 }

@@ -72,3 +72,16 @@ func Send(t *testing.T, pid int, id uint32, param, data uintptr) (answer uintptr
 	require.NoError(t, err)
 	return uintptr(number), took
 }
+
+// OtherRank is in which rank programs are told of the end of the session that say nothing of it. Higher ones are told before.
+const OtherRank = 0x280
+
+// Rank is that of this process.
+func Rank(t *testing.T) (rank uint32) {
+	t.Helper()
+	var flags uint32
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessShutdownParameters").Call(
+		uintptr(unsafe.Pointer(&rank)), uintptr(unsafe.Pointer(&flags)))
+	require.NotZero(t, ok, "%v", err)
+	return rank
+}

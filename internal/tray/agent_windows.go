@@ -1,10 +1,19 @@
 package tray
 
 import (
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/windows"
 
 	"sidetone/internal/platform/ipc"
 )
+
+// detached is a process that does not end with the tray's console. It has one of its own that nobody sees, for console programs that it
+// starts: those that inherit none open one each.
+func detached() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
+}
 
 // downRetry is how often an agent is looked for that does not run, should its word that it has appeared not have been heard.
 const downRetry = 5 * time.Minute

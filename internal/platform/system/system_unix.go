@@ -22,3 +22,9 @@ func Spawn(path string, args []string) error { return Exec(path, args) }
 
 // Hide is for Windows, whose programs for consoles open one where there is none.
 func Hide(*exec.Cmd) {}
+
+// LoadDLLsOfSystemOnly is for Windows.
+func LoadDLLsOfSystemOnly() {}
+
+// Languages are none: the environment says which the user prefers.
+func Languages() []string { return nil }

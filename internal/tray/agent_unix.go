@@ -2,7 +2,14 @@
 
 package tray
 
-import "sidetone/internal/platform/files"
+import (
+	"syscall"
+
+	"sidetone/internal/platform/files"
+)
+
+// detached is a process in a session of its own.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // downRetry is 0: the folder of an agent's socket tells when it is there.
 const downRetry = 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"unsafe"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
@@ -40,3 +41,16 @@ type listener struct {
 
 // Close closes the end of which nobody hears, too.
 func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.closeEnd()) }
+
+var waitNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitNamedPipeW")
+
+// Exists reports whether somebody listens on a pipe. It asks for one that is free within a millisecond: any question for the pipe's
+// attributes would be a connection to it.
+func Exists(path string) bool {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return false
+	}
+	free, _, err := waitNamedPipe.Call(uintptr(unsafe.Pointer(name)), 1)
+	return free != 0 || errors.Is(err, windows.ERROR_SEM_TIMEOUT)
+}
