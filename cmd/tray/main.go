@@ -123,14 +123,11 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	o.Program, o.Version, o.Vendor, o.Getenv = program, version, paths.VendorOf(o.Address), os.Getenv
 	o.Agent, o.Flags = agent, same
 	o.Autostart = desktop.TrayEntry(program, brand.TrayCommand(agent), same)
-	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
+	o.Diagnostics = func(ctx context.Context) ([]byte, error) {
+		return output(exec.CommandContext(ctx, agent, append([]string{"status"}, same...)...))
+	}
 	o.Log = openLog(o.Vendor)
 	return o, lang, nil
-}
-
-// status returns the output of 'sidetone status'.
-func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
-	return output(exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...))
 }
 
 // output is what a program prints. An error is what it says.

@@ -62,10 +62,18 @@ func (s *autostart) Uninstall(ctx context.Context) (Plan, error) {
 	return append(p, s.removing(s.entry(), s.Tray)...), nil
 }
 
-// removing takes entries away, where they are. What they have started goes on.
-func (s *autostart) removing(entries ...desktop.Entry) (p Plan) {
+// removing removes the entries that are there. What they have started goes on.
+func (s *autostart) removing(entries ...desktop.Entry) Plan {
+	var paths []string
 	for _, e := range entries {
-		path := s.desktop.AutostartFile(e)
+		paths = append(paths, s.desktop.AutostartFile(e))
+	}
+	return removingFiles(paths...)
+}
+
+// removingFiles removes the files that are there.
+func removingFiles(paths ...string) (p Plan) {
+	for _, path := range paths {
 		if _, err := os.Lstat(path); err == nil {
 			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
 		}

@@ -48,12 +48,7 @@ func (g *global) Uninstall(context.Context) (p Plan, err error) {
 	if _, err := os.Lstat(g.linkPath()); err == nil {
 		p = append(p, g.systemctl("disable"))
 	}
-	for _, path := range []string{g.unitPath(), g.trayPath()} {
-		if _, err := os.Lstat(path); err == nil {
-			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
-		}
-	}
-	return p, nil
+	return append(p, removingFiles(g.unitPath(), g.trayPath())...), nil
 }
 
 func (g *global) Arguments(context.Context) ([]string, error) {
@@ -74,9 +69,9 @@ func placing(p Plan, path, text string) Plan {
 }
 
 func (g *global) systemctl(action string) Step {
-	args := []string{"--global", action, g.Name + ".service"}
-	return Step{"systemctl --global " + action + " " + g.Name + ".service", func(ctx context.Context) error {
-		_, err := command(ctx, nil, "systemctl", args...)
+	unit := g.Name + ".service"
+	return Step{"systemctl --global " + action + " " + unit, func(ctx context.Context) error {
+		_, err := command(ctx, nil, "systemctl", "--global", action, unit)
 		return err
 	}}
 }

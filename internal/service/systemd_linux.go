@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,9 +212,7 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 		Running: props["ActiveState"] == "active", Waiting: props["ActiveState"] == "activating",
 		PID: number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
 	}
-	if st.Path == "" {
-		st.Path = s.path
-	}
+	st.Path = cmp.Or(st.Path, s.path)
 	if props["Result"] != "success" {
 		st.Result = props["Result"]
 	}
@@ -238,10 +237,7 @@ func (s *systemd) Logs(ctx context.Context, w io.Writer, lines int, follow bool)
 		args = append(args, "--follow")
 	}
 	_, err := command(ctx, w, "journalctl", args...)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // askTimeout bounds a question to the service manager.

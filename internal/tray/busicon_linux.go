@@ -72,14 +72,10 @@ func (i *busIcon) draw(next frame) {
 	i.last = next
 }
 
+// set changes a property and sends the signal that says so. Sending fails only if the bus has gone, which serve notices.
 func (i *busIcon) set(name string, value any, signal string) {
 	i.props.set(name, value)
-	i.emit(iconPath, iconInterface+"."+signal)
-}
-
-// emit sends a signal. That fails when the bus has ended, which is heard of.
-func (i *busIcon) emit(from dbus.ObjectPath, signal string, values ...any) {
-	_ = i.bus.Emit(from, signal, values...)
+	_ = i.bus.Emit(iconPath, iconInterface+"."+signal)
 }
 
 // picture is a PNG file for a panel.

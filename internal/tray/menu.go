@@ -61,7 +61,8 @@ func menu(v view, say texts.Printer) []item {
 		b.agent(), b.products(), b.clients(),
 		[]item{separator},
 		b.trouble(), b.pause(),
-		[]item{b.notice(), b.act(actionDetails, "tray.details", v.Agent == agentUp), b.act(actionCopy, "tray.copy", v.Agent == agentUp)},
+		[]item{b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args)},
+		[]item{b.act(actionDetails, "tray.details", v.Agent == agentUp), b.act(actionCopy, "tray.copy", v.Agent == agentUp)},
 		[]item{b.logs(), separator},
 		[]item{b.check(actionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(actionQuit, "tray.quit", true)},
 	)
@@ -236,9 +237,9 @@ func (b builder) sentence(text string) (rows []item) {
 // pause is how long nothing is reported, if it is so, and how to begin or end that.
 func (b builder) pause() []item {
 	up, paused := b.Agent == agentUp, b.Status.Pause
-	state := b.lineIf(up && paused != nil && !paused.UntilLogin, "tray.paused", nil)
-	if up && paused != nil && paused.UntilLogin {
-		state = b.lineIf(true, "tray.paused.next_login", nil)
+	key := "tray.paused"
+	if paused != nil && paused.UntilLogin {
+		key = "tray.paused.next_login"
 	}
 	begin := item{Children: []item{
 		b.act(actionPause, "tray.pause.until_resumed", true),
@@ -252,11 +253,8 @@ func (b builder) pause() []item {
 	case up:
 		end = b.act(actionResume, "tray.resume", true)
 	}
-	return []item{state, begin, end}
+	return []item{b.lineIf(up && paused != nil, key, nil), begin, end}
 }
-
-// notice is what has become of the user's last wish.
-func (b builder) notice() item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
 
 // logs is hidden where the log is in no file.
 func (b builder) logs() item {

@@ -54,13 +54,7 @@ type limiter chan string
 func newLimiter() limiter { return make(limiter, 1) }
 
 // add never blocks. One goroutine may call it.
-func (l limiter) add(text string) {
-	select {
-	case <-l: // it is out of date
-	default:
-	}
-	l <- text
-}
+func (l limiter) add(text string) { replace(l, text) }
 
 // run calls show until ctx ends.
 func (l limiter) run(ctx context.Context, show func(string)) {

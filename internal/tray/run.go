@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"sidetone/internal/brand"
@@ -54,12 +55,15 @@ type queue chan frame
 func newQueue() queue { return make(queue, 1) }
 
 // show never blocks. One goroutine may call it.
-func (q queue) show(f frame) {
+func (q queue) show(f frame) { replace(q, f) }
+
+// replace puts a value into a channel with room for one, in place of a value that nobody has taken yet.
+func replace[T any](c chan T, value T) {
 	select {
-	case <-q: // it is out of date
+	case <-c:
 	default:
 	}
-	q <- f
+	c <- value
 }
 
 // host draws frames where the desktop has its tray. show and notify return at once; they may be called before run, which returns when ctx
@@ -117,34 +121,26 @@ func run(ctx context.Context, o Options, h host) error {
 	t.program, _ = os.Stat(o.Self)
 	t.host.show(t.frame())
 
-	failed := make(chan error, 2)
-	following := make(chan struct{})
-	go func() {
-		defer close(following)
-		if err := follow(ctx, o.Address, t.agent, func(change func(*view)) { t.tell(ctx, change) }); err != nil {
-			failed <- err
+	var failed error
+	var working sync.WaitGroup
+	working.Go(func() {
+		failed = follow(ctx, o.Address, t.agent, func(change func(*view)) { t.tell(ctx, change) })
+		if failed != nil {
 			quit()
 		}
-	}()
-	drawing := make(chan struct{})
-	go func() {
-		defer close(drawing)
-		t.draw(ctx)
-	}()
+	})
+	working.Go(func() { t.draw(ctx) })
 	go t.actions.run(ctx, t.act)
 	err := t.host.run(ctx, events{
 		chosen: t.choose,
 		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *view) { v.Scheme = s }) },
 	})
 	quit()
-	<-following
-	<-drawing
-	select {
-	case f := <-failed:
-		return f
-	default:
-	}
-	if t.newer {
+	working.Wait()
+	switch {
+	case failed != nil:
+		return failed
+	case t.newer:
 		return ErrReplaced
 	}
 	return err

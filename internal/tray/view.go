@@ -128,7 +128,11 @@ func tooltip(v view, say texts.Printer) string {
 	say = say.Isolated()
 	args := texts.Args{"vendor": name(v.Vendor)}
 	key := "tray.tooltip.down"
-	switch v.state() {
+	state := v.state()
+	if v.Agent == agentSilent && v.Reason != nil {
+		state = icon.Trouble // its words, although the icon is that of an agent that does not run
+	}
+	switch state {
 	case icon.NoClient:
 		key = "tray.tooltip.no_client"
 		if v.Status.Pause != nil {
@@ -143,10 +147,6 @@ func tooltip(v view, say texts.Printer) string {
 	case icon.Reporting:
 		key = "tray.tooltip.reporting"
 		args["n"] = strconv.Itoa(v.served())
-	}
-	if v.Agent == agentSilent && v.Reason != nil {
-		key = "tray.tooltip.trouble"
-		args["trouble"] = health.Texts{Printer: say}.Message(v.Reason.Map(name))
 	}
 	return shorten(say.Text(key, args), maxTooltip)
 }

@@ -20,9 +20,9 @@ type malgoLister struct{ backend malgo.Backend }
 
 func newLister() lister {
 	if hasChildMode.Load() {
-		return newChildLister()
+		return newChildLister().list
 	}
-	return malgoLister{malgoBackend()}
+	return malgoLister{malgoBackend()}.list
 }
 
 // malgoBackend is the one backend to use: left to itself, miniaudio would fall back to

@@ -22,7 +22,7 @@ type source struct {
 	*watched
 	query   func(path string) (videoNode, error)
 	log     *slog.Logger
-	hotplug *linux.Hotplug // nil: nothing is watched
+	hotplug *linux.Hotplug
 
 	// mu guards what follows.
 	nodes map[nodeID]*presence // of the last scan
@@ -43,7 +43,7 @@ func New(root string, log *slog.Logger) (platform.Source, error) {
 }
 
 func newSource(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *source {
-	return &source{Tree: tree, watched: newWatched(), query: query, log: log}
+	return &source{Tree: tree, watched: newWatched(), query: query, log: log, hotplug: new(linux.Hotplug)}
 }
 
 func (c *source) watch() {
@@ -55,11 +55,7 @@ func (c *source) watch() {
 func (c *source) Notes() []health.Condition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var notes []health.Condition
-	if c.hotplug != nil {
-		notes = c.hotplug.Notes()
-	}
-	return append(notes, c.notes...)
+	return append(c.hotplug.Notes(), c.notes...)
 }
 
 // List returns the cameras in the order of their numbers.

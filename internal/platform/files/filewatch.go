@@ -86,10 +86,8 @@ func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
 // settle lets a write end. It waits once, not for silence: a file that is written to all the
 // time is read all the same.
 func (w *fileWatch) settle(ctx context.Context) error {
-	timer := time.NewTimer(fileSettle)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(fileSettle):
 	case <-w.closed:
 		return os.ErrClosed
 	case <-ctx.Done():

@@ -25,7 +25,7 @@ type hidraw struct {
 	openNode func(path string) (*os.File, error)
 	send     sender
 	log      *slog.Logger
-	hotplug  *linux.Hotplug // nil: nothing is watched
+	hotplug  *linux.Hotplug
 
 	known    map[sysfsID]known
 	detached map[sysfsID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
@@ -54,7 +54,9 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 }
 
 func newHidraw(tree linux.Tree, log *slog.Logger) *hidraw {
-	return &hidraw{Tree: tree, openNode: openNode, send: sendRequest, log: log, detached: make(map[sysfsID]bool)}
+	return &hidraw{
+		Tree: tree, openNode: openNode, send: sendRequest, log: log, hotplug: new(linux.Hotplug), detached: make(map[sysfsID]bool),
+	}
 }
 
 // list returns what sysfs lists, in the order of the nodes' numbers.
@@ -138,16 +140,6 @@ func (r *hidraw) watch(announce func(node string), changed func()) {
 	r.hotplug = linux.WatchHotplug("HID device", "hidraw", r.Dev, match, r.log, changed)
 }
 
-func (r *hidraw) unwatched() []health.Condition {
-	if r.hotplug == nil {
-		return nil
-	}
-	return r.hotplug.Notes()
-}
+func (r *hidraw) unwatched() []health.Condition { return r.hotplug.Notes() }
 
-func (r *hidraw) close() error {
-	if r.hotplug == nil {
-		return nil
-	}
-	return r.hotplug.Close()
-}
+func (r *hidraw) close() error { return r.hotplug.Close() }

@@ -39,7 +39,8 @@ type manager struct {
 	handle  func(hid.Event)
 	log     *slog.Logger
 	changed signal.Signal
-	closed  chan struct{}
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
 	once    sync.Once
 	working sync.WaitGroup // every goroutine but those of the backend
 
@@ -88,12 +89,14 @@ func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *s
 }
 
 func newManager(b backend, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &manager{
 		backend:   b,
 		handle:    handle,
 		log:       log,
 		changed:   signal.New(),
-		closed:    make(chan struct{}),
+		ctx:       ctx,
+		cancel:    cancel,
 		want:      want,
 		announced: make(map[string]bool),
 		ports:     make(map[string]*port),
@@ -142,7 +145,7 @@ func (h *manager) Wait(ctx context.Context) error {
 	h.listing.Lock()
 	retry := h.retry
 	h.listing.Unlock()
-	_, err := h.changed.Wait(ctx, retry, h.closed)
+	_, err := h.changed.Wait(ctx, retry, h.ctx.Done())
 	return err
 }
 
@@ -158,7 +161,7 @@ func (h *manager) Notes() []health.Condition {
 func (h *manager) Close() error {
 	var errs []error
 	h.once.Do(func() {
-		close(h.closed)
+		h.cancel()
 		errs = append(errs, h.backend.close())
 		h.listing.Lock()
 		defer h.listing.Unlock()
@@ -181,12 +184,10 @@ func (h *manager) waitIdle() error {
 		h.working.Wait()
 		close(idle)
 	}()
-	timer := time.NewTimer(closeTimeout)
-	defer timer.Stop()
 	select {
 	case <-idle:
 		return nil
-	case <-timer.C:
+	case <-time.After(closeTimeout):
 		return errors.New("close HID devices: the kernel still waits for one of them; it gives up within seconds")
 	}
 }
@@ -196,7 +197,7 @@ func (h *manager) waitIdle() error {
 func (h *manager) Read(ctx context.Context) error {
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	if h.isClosed() {
+	if h.ctx.Err() != nil {
 		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
@@ -222,15 +223,6 @@ func (h *manager) Read(ctx context.Context) error {
 		h.awaitOpening(ctx, p)
 	}
 	return nil
-}
-
-func (h *manager) isClosed() bool {
-	select {
-	case <-h.closed:
-		return true
-	default:
-		return false
-	}
 }
 
 // takePending returns what the next Read is to go by.
@@ -275,10 +267,12 @@ func (h *manager) scan() ([]*presence, error) {
 // review looks whether a device has failed since the last Read. One whose reading has failed is
 // mostly one that is going: it is opened again only after the OS has said something of it, or somebody asks for all.
 func (h *manager) review(p *presence, again bool) {
-	if p.port != nil && p.port.isDone() {
-		p.broken = true
-		p.noteFailure(p.port.err)
-		h.forget(p)
+	if p.port != nil {
+		if failure := p.port.failed.Load(); failure != nil {
+			p.broken = true
+			p.noteFailure(*failure)
+			h.forget(p)
+		}
 	}
 	if again && p.broken {
 		p.broken, p.err = false, nil
@@ -344,7 +338,7 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 			h.handleOpened(p, o)
 		case <-ctx.Done():
 			p.late.Store(true) // from now on its end notifies
-		case <-h.closed:
+		case <-h.ctx.Done():
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/hid"
@@ -31,9 +32,8 @@ type port struct {
 	cancel context.CancelFunc
 	once   sync.Once
 
-	burst int           // reports read since there was none; of the reading goroutine
-	done  chan struct{} // closed when the reading has ended by itself
-	err   error         // why; to be read after done is closed
+	burst  int                   // reports read since there was none; of the reading goroutine
+	failed atomic.Pointer[error] // why the reading has ended by itself; nil: it has not
 
 	emitting sync.Mutex
 	over     bool // there are no more events
@@ -53,7 +53,7 @@ type job struct {
 }
 
 func newPort(h *manager, node string, conn connection) *port {
-	p := &port{node: node, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
+	p := &port{node: node, conn: conn, source: h, calls: platform.NewCallGuard()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -86,15 +86,6 @@ func (p *port) close() {
 		p.queueing.Unlock()
 		p.source.working.Go(func() { _ = p.conn.close() })
 	})
-}
-
-func (p *port) isDone() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
 }
 
 // read hands on what the device sends until that fails.
@@ -138,8 +129,7 @@ func (p *port) fail(err error, at time.Time) {
 	}
 	p.emit(gone)
 	p.close()
-	p.err = err
-	close(p.done)
+	p.failed.Store(&err)
 	p.source.changed.Notify()
 }
 

@@ -103,11 +103,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	if err != nil {
 		return nil, local.Process{}, dialError("socket "+path, err)
 	}
-	var peer local.Process
-	raw, err := conn.(*net.UnixConn).SyscallConn()
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { peer = peerOf(int(fd)) })
-	}
+	peer, err := peerOfConn(conn.(*net.UnixConn))
 	if err != nil {
 		conn.Close()
 		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)

@@ -31,11 +31,15 @@ func StartReader(file *os.File, step func() error, broke func()) *Reader {
 	r.close = sync.OnceFunc(func() { close(r.closed) })
 	go func() {
 		for r.err == nil {
-			if err := step(); !errors.Is(err, ErrBurst) {
+			err := step()
+			if !errors.Is(err, ErrBurst) {
 				r.err = err
 				continue
 			}
-			r.pause()
+			select {
+			case <-time.After(burstPause):
+			case <-r.closed:
+			}
 		}
 		close(r.done)
 		if r.Failed() != nil {
@@ -43,15 +47,6 @@ func StartReader(file *os.File, step func() error, broke func()) *Reader {
 		}
 	}()
 	return r
-}
-
-func (r *Reader) pause() {
-	burst := time.NewTimer(burstPause)
-	defer burst.Stop()
-	select {
-	case <-burst.C:
-	case <-r.closed:
-	}
 }
 
 // Done is closed when nothing is read any more.

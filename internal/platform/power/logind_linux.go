@@ -85,11 +85,9 @@ func (w *logindWatch) run(ctx context.Context) {
 		if failures == 0 {
 			w.log.Warn("logind tells nothing of sleep until the system bus is back", "address", w.address, "err", err)
 		}
-		timer := time.NewTimer(w.pause(failures))
 		select {
-		case <-timer.C:
+		case <-time.After(w.pause(failures)):
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}

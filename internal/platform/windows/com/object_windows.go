@@ -17,11 +17,8 @@ var (
 // everywhere is CLSCTX_ALL: the class may live in this process or in another.
 const everywhere = 23
 
-// The methods that every object begins with.
-const (
-	slotQueryInterface = 0
-	slotRelease        = 2
-)
+// slotRelease is the place of Release among the methods that every object begins with.
+const slotRelease = 2
 
 // Unknown is the interface that every object has.
 var Unknown = MustGUID("00000000-0000-0000-C000-000000000046")
@@ -99,11 +96,6 @@ func (o *Object) Text(slot int, args ...uintptr) (string, error) {
 //
 //go:noinline
 func onHeap[T any]() *T { return new(T) }
-
-// Query returns another interface of the object.
-func (o *Object) Query(iface GUID) (*Object, error) {
-	return o.Object(slotQueryInterface, uintptr(unsafe.Pointer(&iface)))
-}
 
 // Release gives the object back. It does nothing to none.
 func (o *Object) Release() {
