@@ -1,5 +1,5 @@
-// Command tray is the tray icon. It is a separate program, because it runs all day and needs little of what the agent links.
-// 'sidetone tray' starts it.
+// Command tray is the tray icon. It is a separate program because it runs all day and needs little of what the agent links. 'sidetone
+// tray' starts it.
 package main
 
 import (
@@ -46,17 +46,17 @@ func main() {
 	}
 }
 
-// name is that of the agent's program, by which users know this one.
+// name returns the name of the agent's program, by which users know this one.
 func name() string {
 	self, _ := os.Executable()
 	return brand.NameOf(brand.AgentOf(self))
 }
 
-// addressFlag begins what 'sidetone tray' says first.
+// addressFlag begins the first argument that 'sidetone tray' passes.
 const addressFlag = "--address="
 
-// run is the tray of the agent that 'sidetone tray' has found. Who starts this program otherwise gets that verb, which reads settings and
-// knows all flags.
+// run shows the tray of the agent that 'sidetone tray' has found. If this program was started in any other way, it runs that verb, which
+// reads the settings and knows all flags.
 func run(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || !strings.HasPrefix(args[0], addressFlag) {
 		return startedBy(self, agent, args)
 	}
-	requests, deaf := installation.Listen() // first: names of events are whose who takes them first
+	requests, deaf := installation.Listen() // before anybody else can take the names of its events
 	o, lang, err := options(agent, args)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// startedBy makes the agent's program start this one.
+// startedBy has the agent's program start this one.
 func startedBy(self, agent string, args []string) error {
 	if _, err := os.Stat(agent); err != nil || agent == self {
 		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
@@ -110,7 +110,7 @@ func startedBy(self, agent string, args []string) error {
 	return start(agent, append([]string{"tray", "--detach"}, args...))
 }
 
-// options are those that the arguments say. Behind the flags are those by which the agent's verbs mean the same agent.
+// options parses the arguments. Those behind the flags are the flags by which the agent's verbs find the same agent.
 func options(agent string, args []string) (o tray.Options, lang string, err error) {
 	flags := flag.NewFlagSet("tray", flag.ContinueOnError)
 	flags.StringVar(&o.Address, "address", "", "the agent's control socket")
@@ -130,7 +130,7 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	return o, lang, nil
 }
 
-// output is what a program prints. An error is what it says.
+// output returns what a program prints. If it fails, the error is what it wrote to standard error.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	system.Hide(cmd)
 	var complaint bytes.Buffer

@@ -8,10 +8,10 @@ import (
 	"sidetone/internal/platform/files"
 )
 
-// detached is a process in a session of its own.
+// detached starts a process in a session of its own.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// downRetry is 0: the folder of an agent's socket tells when it is there.
+// downRetry is 0: the folder of the agent's socket tells when it is there.
 const downRetry = 0
 
 func watchSocket(address string, changed func()) (*files.PathWatch, error) {

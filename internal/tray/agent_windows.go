@@ -9,19 +9,19 @@ import (
 	"sidetone/internal/platform/ipc"
 )
 
-// detached is a process that does not end with the tray's console. It has one of its own that nobody sees, for console programs that it
-// starts: those that inherit none open one each.
+// detached starts a process that does not end with the tray's console. It gets a hidden console of its own, for console programs that it
+// starts: each that inherits none would open one.
 func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
 }
 
-// downRetry is how often an agent is looked for that does not run, should its word that it has appeared not have been heard.
+// downRetry is how often an agent that does not run is looked for, in case its announcement was missed.
 const downRetry = 5 * time.Minute
 
-// socketWatch hears of an agent that appears.
+// socketWatch notices an agent that appears.
 type socketWatch struct{ stop func() }
 
-// watchSocket succeeds also where nothing can be heard: then there is downRetry.
+// watchSocket succeeds even if agents cannot be noticed: then downRetry finds them.
 func watchSocket(address string, appeared func()) (socketWatch, error) {
 	stop, err := ipc.WatchControl(address, appeared)
 	if err != nil {

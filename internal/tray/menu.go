@@ -1,5 +1,5 @@
-// Package tray shows the agent on the desktop: an icon, and a menu of what it knows. menu says what is in the menu, purely; a Run
-// follows an agent over its local API and hands each menu to a host, which draws it.
+// Package tray shows the agent on the desktop: an icon, and a menu of what it reports. menu is a pure function from a view to the rows;
+// Run follows an agent over its local API and hands each menu to a host, which draws it.
 package tray
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// action is what happens when an item is chosen.
+// action is what choosing a row does.
 type action string
 
 // The actions.
@@ -33,16 +33,15 @@ const (
 
 // item is a row of the menu.
 type item struct {
-	Action    action // "": none; the row tells something
+	Action    action // "": none, the row is information
 	Text      string // "": it is not shown
-	Check     *bool  // nil: it has none
+	Check     *bool  // nil: no check mark
 	Disabled  bool
 	Separator bool
-	Children  []item // a menu of its own
+	Children  []item // the rows of its submenu
 }
 
-// How many there are at most of what may be many. A menu always has the same rows, some of them hidden: so each has its place, and
-// an open menu never has to be built anew.
+// Limits. A menu always has the same rows, some of them hidden: each keeps its place, and an open menu never has to be rebuilt.
 const (
 	maxProducts = 8
 	maxParts    = 10 // of a product: its devices and their flags
@@ -53,7 +52,7 @@ const (
 
 var separator = item{Separator: true}
 
-// menu is the menu of what is known. Of any two the rows correspond to each other.
+// menu returns the rows for a view. The rows of any two menus correspond one to one.
 func menu(v view, say texts.Printer) []item {
 	b := builder{v, say.Isolated()}
 	return slices.Concat(
@@ -78,10 +77,10 @@ func (b builder) text(key string, args texts.Args) string {
 	return shorten(b.say.Text(key, args), maxLine)
 }
 
-// line is a row that tells something.
+// line is a row of information.
 func (b builder) line(text string) item { return item{Text: shorten(text, maxLine), Disabled: true} }
 
-// lineIf is the row of a message, hidden unless it applies.
+// lineIf is a row with a message, hidden unless it applies.
 func (b builder) lineIf(applies bool, key string, args texts.Args) item {
 	if !applies {
 		return item{Disabled: true}
@@ -98,7 +97,7 @@ func (b builder) check(a action, key string, on bool) item {
 	return item{Action: a, Text: b.text(key, nil), Check: &on}
 }
 
-// slots are rows for n things, of which list are there. hidden is one that is not.
+// slots fits a list into n rows, and fills those that are left with hidden.
 func slots(n int, list []item, hidden item) []item {
 	list = slices.Clone(list[:min(n, len(list))])
 	for len(list) < n {
@@ -107,7 +106,7 @@ func slots(n int, list []item, hidden item) []item {
 	return list
 }
 
-// agent is how the agent is, unless that shows by what it says.
+// agent says that the agent is down or starting. If it is up, the other rows show that.
 func (b builder) agent() []item {
 	start := item{Action: actionStart}
 	if b.Agent == agentDown {
@@ -117,7 +116,7 @@ func (b builder) agent() []item {
 	return []item{b.lineIf(key != "", key, nil), start}
 }
 
-// products are a row for each product with what is known of it in a menu of its own, and one for its mute.
+// products has two rows for each product: one with a submenu of details, and one for its mute.
 func (b builder) products() []item {
 	list := b.Status.Products
 	if b.Agent != agentUp {
@@ -139,7 +138,7 @@ func (b builder) products() []item {
 		b.lineIf(more > 0, "tray.product.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// mute is the mute of a product's first microphone that may report one.
+// mute shows the mute of a product's first microphone that may report one.
 func (b builder) mute(p control.Product) item {
 	for _, d := range p.Devices {
 		if flag, may := d.Flags[devices.HardwareMute]; may {
@@ -149,7 +148,7 @@ func (b builder) mute(p control.Product) item {
 	return item{Disabled: true}
 }
 
-// parts are the devices of a product and their flags.
+// parts lists the devices of a product and their flags.
 func (b builder) parts(p control.Product) []item {
 	var rows []item
 	for _, d := range p.Devices {
@@ -166,7 +165,7 @@ func (b builder) parts(p control.Product) []item {
 	return slots(maxParts, rows, item{Disabled: true})
 }
 
-// flag is the value of a flag, and where it comes from.
+// flag shows a flag's value and where it comes from.
 func (b builder) flag(f devices.Field, flag devices.Flag) item {
 	args := texts.Args{"flag": string(f), "origin": originWord(flag.Origin)}
 	group, values := "tray.flag.", map[devices.Tri]string{devices.True: "on", devices.False: "off"}
@@ -176,7 +175,7 @@ func (b builder) flag(f devices.Field, flag devices.Flag) item {
 	return b.line(b.say.Text(group+cmp.Or(values[flag.Value], "unknown"), args))
 }
 
-// originWord is the last part of the key of the words for an origin; "": there is none.
+// originWord returns the last part of the key of an origin's message, or "".
 func originWord(o devices.Origin) string {
 	if o.Shared {
 		return o.Via + "_shared"
@@ -187,7 +186,7 @@ func originWord(o devices.Origin) string {
 // httpPace is how often a client takes an update over HTTP (rule R67).
 const httpPace = "30s"
 
-// clients are a row for each client, or one that says that there is none.
+// clients has one row for each client, or one that says that there is none.
 func (b builder) clients() []item {
 	known := b.Agent == agentUp
 	var rows []item
@@ -207,7 +206,7 @@ func (b builder) clients() []item {
 		b.lineIf(more > 0, "tray.client.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// trouble is a sentence for each thing that is wrong, and one for what to do.
+// trouble says what is wrong and what to do about it.
 func (b builder) trouble() []item {
 	words := health.Texts{Printer: b.say}
 	all := b.view.trouble()
@@ -226,7 +225,7 @@ func (b builder) trouble() []item {
 		b.lineIf(more > 0, "tray.trouble.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// sentence is a text in rows, as long as it may be.
+// sentence breaks a text into as many rows as a sentence may have.
 func (b builder) sentence(text string) (rows []item) {
 	for _, row := range wrap(text, maxRows) {
 		rows = append(rows, b.line(row))
@@ -234,7 +233,7 @@ func (b builder) sentence(text string) (rows []item) {
 	return slots(maxRows, rows, item{Disabled: true})
 }
 
-// pause is how long nothing is reported, if it is so, and how to begin or end that.
+// pause shows a pause, and offers to begin or end one.
 func (b builder) pause() []item {
 	up, paused := b.Agent == agentUp, b.Status.Pause
 	key := "tray.paused"
@@ -256,7 +255,7 @@ func (b builder) pause() []item {
 	return []item{b.lineIf(up && paused != nil, key, nil), begin, end}
 }
 
-// logs is hidden where the log is in no file.
+// logs is hidden if the log is not in a file.
 func (b builder) logs() item {
 	if b.logFile() == "" {
 		return item{Action: actionLogs}

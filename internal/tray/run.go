@@ -25,36 +25,36 @@ import (
 	"sidetone/internal/tray/icon"
 )
 
-// Options are what a tray needs to know.
+// Options configure a tray.
 type Options struct {
 	Address     string // of the agent's control socket
 	Program     string // as users know it
 	Version     string
-	Vendor      string // what it is called before the agent has said its name
+	Vendor      string // the name to show until the agent has told its own
 	Say         texts.Printer
 	Shade       icon.Shade // "": by the colours that the user prefers
 	Getenv      func(string) string
 	Self        string   // the tray's program; "": it is not looked for
 	Agent       string   // the agent's program
-	Flags       []string // by which its verbs mean the same agent
+	Flags       []string // by which its verbs find the same agent
 	Autostart   desktop.Entry
 	Diagnostics func(context.Context) ([]byte, error) // what is copied for support
 	Log         *slog.Logger
 }
 
-// frame is all that is to be seen.
+// frame is everything that is visible.
 type frame struct {
 	items   []item
 	icon    []byte
 	tooltip string
 }
 
-// queue holds the frame to be drawn next.
+// queue holds the next frame to draw.
 type queue chan frame
 
 func newQueue() queue { return make(queue, 1) }
 
-// show never blocks. One goroutine may call it.
+// show replaces a frame that has not been drawn yet. It never blocks; only one goroutine may call it.
 func (q queue) show(f frame) { replace(q, f) }
 
 // replace puts a value into a channel with room for one, in place of a value that nobody has taken yet.
@@ -66,39 +66,39 @@ func replace[T any](c chan T, value T) {
 	c <- value
 }
 
-// host draws frames where the desktop has its tray. show and notify return at once; they may be called before run, which returns when ctx
-// ends or the desktop does.
+// host draws frames in the desktop's tray. show and notify return at once and may be called before run, which returns when ctx or the
+// desktop's session ends.
 type host interface {
 	show(frame)
 	notify(text string)
 	run(ctx context.Context, on events) error
 }
 
-// events are what a host tells of: what the user chooses, and what colours the user prefers. chosen does not block.
+// events are what a host reports: what the user chooses, and the preferred colour scheme. chosen does not block.
 type events struct {
 	chosen func(action)
 	scheme func(desktop.Scheme)
 }
 
-// tray is what runs.
+// tray is the state of Run.
 type tray struct {
 	Options
 	agent   *control.Client
 	desktop desktop.Desktop
 	host    host
 	view    view
-	changes chan func(*view) // all that changes view, in order
+	changes chan func(*view) // every change of view, in order
 	actions *actions
 	quit    context.CancelFunc
-	program fs.FileInfo // as it was when this process began; nil: unknown
-	newer   bool        // there is another one now
+	program fs.FileInfo // the program file at the start of this process; nil: unknown
+	newer   bool        // the program file has been replaced
 }
 
-// ErrReplaced says that another program is on disk in place of this one, and that the agent is of another version: the tray is to be
-// started anew.
+// ErrReplaced means that the tray's program on disk has been replaced and the agent runs in another version: start the tray again.
 var ErrReplaced = errors.New("the tray's program has been replaced")
 
-// Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error. So is ErrReplaced.
+// Run shows the agent until ctx ends or the user quits. It returns an error, too, when the desktop's session bus has ended, and
+// ErrReplaced.
 func Run(ctx context.Context, o Options) error {
 	h, err := newHost(o)
 	if err != nil {
@@ -146,7 +146,7 @@ func run(ctx context.Context, o Options, h host) error {
 	return err
 }
 
-// replaced reports whether an upgrade, with which the agent has gone on already, has brought another tray, too.
+// replaced reports whether an upgrade, to which the agent has switched already, has replaced this program, too.
 func (t *tray) replaced() bool {
 	if t.view.Agent != agentUp || t.view.Status.Version == t.Version || t.program == nil {
 		return false
@@ -155,7 +155,7 @@ func (t *tray) replaced() bool {
 	return err == nil && (now.Size() != t.program.Size() || !now.ModTime().Equal(t.program.ModTime()))
 }
 
-// oldLog is the file that an agent before has kept its log in; "": there is none.
+// oldLog returns the log file of an earlier agent, or "".
 func oldLog(o Options) string {
 	path, err := paths.LogFile(o.Getenv, brand.NameOf(o.Agent), paths.VendorOf(o.Address))
 	if err == nil {
@@ -167,7 +167,7 @@ func oldLog(o Options) string {
 	return path
 }
 
-// tell has the one goroutine that owns the view change it.
+// tell has the one goroutine that owns the view apply a change.
 func (t *tray) tell(ctx context.Context, change func(*view)) {
 	select {
 	case t.changes <- change:
@@ -175,7 +175,7 @@ func (t *tray) tell(ctx context.Context, change func(*view)) {
 	}
 }
 
-// known is what the tray knows now.
+// known returns a copy of the view.
 func (t *tray) known(ctx context.Context) (v view) {
 	got := make(chan view, 1)
 	t.tell(ctx, func(now *view) { got <- *now })
@@ -186,10 +186,10 @@ func (t *tray) known(ctx context.Context) (v view) {
 	return v
 }
 
-// drawInterval is how long a menu stands at least before it is drawn anew: an agent that says much keeps no desktop busy.
+// drawInterval is the shortest time between two frames: an agent that sends a lot keeps no desktop busy.
 const drawInterval = 20 * time.Millisecond
 
-// draw shows each change at once, and of those that come faster than drawInterval the last.
+// draw shows each change at once, and of changes that come faster than drawInterval the last.
 func (t *tray) draw(ctx context.Context) {
 	garbage := idlegc.NewCollector()
 	var drawn time.Time
@@ -227,7 +227,7 @@ func (t *tray) frame() frame {
 	return frame{menu(t.view, t.Say), icon.File(t.view.state(), t.shade()), tooltip(t.view, t.Say)}
 }
 
-// shade is the one that was asked for, else the one that stands out on what the user prefers.
+// shade is the one from the options, else the one that contrasts with the user's colour scheme.
 func (t *tray) shade() icon.Shade {
 	switch {
 	case t.Shade != "":
@@ -239,7 +239,7 @@ func (t *tray) shade() icon.Shade {
 	}
 }
 
-// choose takes note of what the user has chosen.
+// choose queues what the user has chosen.
 func (t *tray) choose(a action) {
 	if a == actionQuit {
 		t.quit() // whatever else is being done
@@ -248,7 +248,7 @@ func (t *tray) choose(a action) {
 	t.actions.add(a)
 }
 
-// act does what the user has chosen, and says in the menu if that has failed.
+// act performs what the user has chosen, and shows a failure in the menu.
 func (t *tray) act(ctx context.Context, a action) {
 	var err error
 	var done notice
@@ -287,11 +287,11 @@ func failure(key string, err error) notice {
 	return notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
 }
 
-// start starts the agent, as a process that outlives the tray, or has who starts it at log-in do that. That it runs shows by its socket;
-// that it has failed by the end of what was started.
+// start starts the agent as a process that outlives the tray, or by the service that starts it at log-in. The agent's socket shows that
+// it runs; the end of what was started, that it failed.
 func (t *tray) start(ctx context.Context) error {
 	if t.known(ctx).Agent != agentDown {
-		return nil // it was chosen more than once
+		return nil // the row was chosen twice
 	}
 	args := append([]string{"run"}, t.Flags...)
 	if t.installed(ctx) {
@@ -317,7 +317,8 @@ func (t *tray) start(ctx context.Context) error {
 	return nil
 }
 
-// installed reports whether this agent, and not that of another vendor, is started at log-in, with the settings that it was installed with.
+// installed reports whether it is this agent, and not another vendor's, that the service starts, with the settings that it was installed
+// with.
 func (t *tray) installed(ctx context.Context) bool {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -331,7 +332,7 @@ func (t *tray) installed(ctx context.Context) bool {
 	return json.Unmarshal(text, &state) == nil && state.Installed && (state.Address == "" || state.Address == t.Address)
 }
 
-// pause begins or ends a pause. What has come of it is said by the agent.
+// pause begins or ends a pause. The agent's status then shows it.
 func (t *tray) pause(ctx context.Context, a action) error {
 	var request control.PauseRequest
 	switch a {
@@ -346,7 +347,7 @@ func (t *tray) pause(ctx context.Context, a action) error {
 	return err
 }
 
-// askTimeout bounds what is asked of the agent for one action.
+// askTimeout bounds the requests to the agent for one action.
 const askTimeout = 10 * time.Second
 
 // details shows the report in the user's browser.
@@ -365,7 +366,7 @@ func (t *tray) details(ctx context.Context) error {
 	return t.open(ctx, t.Program+"-report.html", report.Build(about, t.Say).HTML())
 }
 
-// copy puts what support wants to know into the clipboard; where there is no program for that it shows it.
+// copy puts the diagnostics for support into the clipboard, or shows them if no program can do that.
 func (t *tray) copy(ctx context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -379,7 +380,7 @@ func (t *tray) copy(ctx context.Context) error {
 	return err
 }
 
-// open shows a file that it makes.
+// open writes a file and shows it.
 func (t *tray) open(ctx context.Context, file string, data []byte) error {
 	path, err := t.desktop.Save(file, data)
 	if err != nil {
@@ -388,7 +389,7 @@ func (t *tray) open(ctx context.Context, file string, data []byte) error {
 	return t.show(ctx, path)
 }
 
-// show has the desktop show a file or a folder.
+// show opens a file or folder in the desktop's program for it.
 func (t *tray) show(ctx context.Context, path string) error {
 	return t.desktop.Open(path, func(err error) { t.failed(ctx, err) })
 }

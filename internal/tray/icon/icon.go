@@ -1,5 +1,5 @@
-// Package icon holds the tray's icons. They tell by their shape how the agent is, and not only by a colour. All are drawn from
-// icon.svg ('make icons').
+// Package icon holds the tray's icons, which show the agent's state by their shape and not only by a colour. All are drawn from icon.svg
+// ('make icons').
 package icon
 
 import (
@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// State is what an icon shows.
+// State is the state that an icon shows.
 type State string
 
 // The states.
@@ -28,18 +28,18 @@ const (
 	Dark  Shade = "dark"  // for light panels
 )
 
-// File is the icon in the format that this system's tray reads.
+// File returns the icon in the format of this system's tray.
 func File(s State, shade Shade) []byte { return read(files, name(s, shade)) }
 
 func read(files embed.FS, name string) []byte {
 	data, err := files.ReadFile("files/" + name)
 	if err != nil {
-		panic(err) // a mistake of the build, which no test survives
+		panic(err) // the build is broken, which every test shows
 	}
 	return data
 }
 
-// Picture is the one in an ICO file that looks best at that many pixels: the smallest that is no smaller, else the largest.
+// Picture returns the picture in an ICO file that looks best at that many pixels: the smallest that is no smaller, else the largest.
 func Picture(file []byte, pixels int) []byte {
 	const header, entry = 6, 16
 	var best []byte
