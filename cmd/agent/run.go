@@ -92,7 +92,7 @@ func run(cmd *cobra.Command, in *settingsFlags, replace bool, inPlaceOf string) 
 		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
-	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
+	if err := service.ServeSupervisor(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("who has started the agent cannot ask it everything", "reason", err)
 	}
 	if deaf != nil {

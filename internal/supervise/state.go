@@ -2,7 +2,7 @@ package supervise
 
 import "sidetone/internal/transition"
 
-// life is how the agent of one session is. transitions says how one state follows from another.
+// life is the state of one session's agent. transitions says which state follows which.
 type life string
 
 // The states.
@@ -17,7 +17,7 @@ const (
 	ended   life = "ended"   // nothing of it is left, and it is forgotten
 )
 
-// outcome is what happened, as far as it decides what comes next.
+// outcome is an event, as far as it decides the next state.
 type outcome string
 
 const (
@@ -31,7 +31,7 @@ const (
 	onOverdue outcome = "it has not ended 3 s after it was asked, or 2 s after it was killed"
 )
 
-// consequence is what the supervisor does on the way to a state.
+// consequence is what the supervisor does at a transition.
 type consequence string
 
 const (
@@ -47,7 +47,7 @@ const (
 
 var line = transition.NewLine[life, outcome, consequence]
 
-// transitions is all that decides when an agent is started and ended. docs/architecture.md shows it.
+// transitions decides when agents are started and ended. docs/architecture.md shows it.
 var transitions = transition.Table[life, outcome, consequence]{
 	line(onStarted, []life{due}, running, thenWatch),
 	line(onStarted, nil, "", nothing),

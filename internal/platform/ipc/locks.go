@@ -15,14 +15,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrRunning means that another agent of this user runs already.
+// ErrRunning means that another agent of this user is running.
 type ErrRunning struct {
-	Lock     string // the lock file that it holds
+	Lock     string // path of the lock file that it holds
 	PID      int    // 0: unknown
-	ClientID string // for which it speaks; "": it has the same address
+	ClientID string // the client id that both are for; "": both have the same address
 }
 
-// Error says which agent runs, and what to do.
+// Error names the agent and the remedy.
 func (e *ErrRunning) Error() string {
 	who := "another agent"
 	if e.PID != 0 {
@@ -35,9 +35,8 @@ func (e *ErrRunning) Error() string {
 	return fmt.Sprintf("%s of this user %s and holds %s: stop it first", who, what, e.Lock)
 }
 
-// lockAgent takes the lock that proves that no other agent of this user runs. The operating
-// system takes it back when the process ends, however it ends; the file stays. flag is added
-// to those with which the file is opened.
+// lockAgent takes a lock file that proves that no other agent of this user runs. The operating system releases the lock when the process
+// ends, in whatever way; the file stays. flag is added to the flags with which the file is opened.
 func lockAgent(path string, flag int) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|flag), flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
@@ -55,21 +54,18 @@ const (
 	clientsLocks = "clients" // the folder of the locks, among those of the vendors
 )
 
-// A ClientLock is the right to speak for one client id. Whoever has it is the only agent of this user that sends lists
-// for it, wherever its local API is: a client keeps one list for each id, so two agents would
-// take turns to overwrite each other's.
+// A ClientLock is the right to send lists for one client id. Only one agent of this user holds it, wherever its local API is: a client
+// keeps one list for each id, so two agents would overwrite each other's.
 //
-// Ids of devices are one map in the client, over all vendors: an agent whose list leaves out a
-// device takes away what another has sent for the same id. So the agents tell each other by these
-// files when that may have happened.
+// Device ids are one map in the client, over all vendors: an agent whose list no longer has a device takes away what another has sent for
+// the same id. By the times of these files the agents tell each other when that may have happened.
 type ClientLock struct {
 	lock *flock.Flock
 	path string
 }
 
-// LockClient takes the lock in the folder of all agents (see paths.AgentsFolder), which is made if it is missing.
-// *ErrRunning means that another agent has it. The operating system takes it back when the process
-// ends; the file stays.
+// LockClient takes the lock in the folder of all agents (see paths.AgentsFolder), which it makes if it is missing. *ErrRunning means that
+// another agent holds it. The operating system releases the lock when the process ends; the file stays.
 func LockClient(folder, clientID string) (*ClientLock, error) {
 	name, err := lockName(clientID)
 	if err != nil {
@@ -93,25 +89,24 @@ func LockClient(folder, clientID string) (*ClientLock, error) {
 	return &ClientLock{lock, path}, nil
 }
 
-// Announce tells the other agents that devices which they report, too, may have left the client
-// with a list of this one.
+// Announce tells the other agents that devices which they report, too, may have vanished from the client with a list of this one.
 func (l *ClientLock) Announce() {
 	now := time.Now()
-	_ = os.Chtimes(l.path, now, now) // without it they send again when they have news
+	_ = os.Chtimes(l.path, now, now) // if it fails, they send again at their next change
 }
 
-// Close announces the end and gives the lock back.
+// Close announces the end and releases the lock.
 func (l *ClientLock) Close() error {
 	l.Announce()
 	return l.lock.Unlock()
 }
 
-// Release gives the lock back, for another agent that goes on in place of this one: no list has changed.
+// Release releases the lock without an announcement, for an agent that takes over from this one: no list has changed.
 func (l *ClientLock) Release() error { return l.lock.Unlock() }
 
-// Watch calls notify when it has begun to watch, and then whenever another agent announces
-// something, until ctx ends; then it returns nil. notify must not block. An error says what cannot
-// be watched. Whoever tidies up removes a lock file that is held as any other: the log has it.
+// Watch calls notify once it watches, and then whenever another agent announces something, until ctx ends; then it returns nil. notify
+// must not block. An error says what cannot be watched. If a clean-up removes this lock file, which it can although it is held, Watch
+// logs that.
 func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func()) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -145,9 +140,9 @@ func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func())
 	}
 }
 
-// LockTray takes the lock that keeps a desktop's session from two icons of one agent: that at address, whose folder is made if it is
-// missing. session names the session where the address does not. The operating system takes the lock back when the process ends; the
-// file stays.
+// LockTray takes the lock that keeps a desktop session from having two icons of the agent at address. The folder is made if it is
+// missing. session identifies the session if the address does not. The operating system releases the lock when the process ends; the file
+// stays.
 func LockTray(address, session string) (io.Closer, error) {
 	path, err := trayLockFile(address, session)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// process is one that is looked at. Until it is closed no other process gets its id.
+// process is an open process. Its pid is not reused before it is closed.
 type process struct {
 	local.Process
 	exe     string // path of the executable; "": unknown
-	started uint64 // when, in units of 100 ns; 0: unknown
+	started uint64 // start time in units of 100 ns; 0: unknown
 	handle  windows.Handle
 }
 
-// openProcess looks at a process, as far as Windows lets this user.
+// openProcess reads what Windows lets this user know of a process.
 func openProcess(pid uint32) *process {
 	p := &process{Process: local.Process{PID: int(pid), Denied: true}}
 	if there, err := sessionOf(pid); err == nil {
@@ -62,15 +62,15 @@ func sessionOf(pid uint32) (id uint32, err error) {
 	return id, err
 }
 
-// LineageOf looks at a process and its ancestors, a few milliseconds.
+// LineageOf reads the lineage of a process. It takes a few milliseconds.
 func (Machine) LineageOf(pid int) local.Lineage {
 	p := openProcess(uint32(pid))
 	defer p.close()
 	return local.Lineage{Exe: p.exe, Parents: parentsOf(p)}
 }
 
-// parentsOf is nil if nothing is known of p. A parent may have ended long ago, and its id be another's: that one is younger than its
-// child.
+// parentsOf returns nil if nothing is known of p. A parent may have ended long ago and its pid been reused: then the process with that
+// pid is younger than its child.
 func parentsOf(p *process) []int {
 	above := parents()
 	if p.started == 0 || above == nil {
@@ -92,7 +92,7 @@ func parentsOf(p *process) []int {
 	}
 }
 
-// parents are those of all processes, by pid; nil: unknown.
+// parents returns the parents of all processes by pid, or nil if they are unknown.
 func parents() map[uint32]uint32 {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
