@@ -10,13 +10,13 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// TrayHost is the name on the session bus under which a desktop's tray takes icons.
+// TrayHost is the bus name of a desktop's tray.
 const TrayHost = "org.kde.StatusNotifierWatcher"
 
-// busTimeout bounds what is asked of the session bus.
+// busTimeout bounds one request to the session bus.
 const busTimeout = 2 * time.Second
 
-// Bus is the address of the session bus, which need not be there yet.
+// Bus returns the address of the session bus, which need not exist yet.
 func (d Desktop) Bus() (string, error) {
 	if address := d.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
 		return address, nil
@@ -28,14 +28,14 @@ func (d Desktop) Bus() (string, error) {
 		"start this in the desktop's session")
 }
 
-// Appears reports whether the bus says that somebody has taken a name. Every program of the session can send a signal that looks like it,
-// but not in the name of the bus.
+// Appears reports whether the signal means that a name has got an owner. Any program of the session can send such a signal, but not with
+// the bus as its sender.
 func Appears(s *dbus.Signal, name string) bool {
 	const bus = "org.freedesktop.DBus"
 	return s.Sender == bus && s.Name == bus+".NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
 }
 
-// LacksTray reports whether there is a desktop, and it shows no tray icons.
+// LacksTray reports whether there is a desktop that shows no tray icons.
 func (d Desktop) LacksTray(ctx context.Context) bool {
 	if d.Getenv("DISPLAY") == "" && d.Getenv("WAYLAND_DISPLAY") == "" {
 		return false
@@ -54,7 +54,7 @@ func (d Desktop) LacksTray(ctx context.Context) bool {
 	return LacksTray(ctx, bus)
 }
 
-// LacksTray reports whether nobody on a session bus shows tray icons.
+// LacksTray reports whether no program on a session bus shows tray icons.
 func LacksTray(ctx context.Context, bus *dbus.Conn) bool {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -63,7 +63,7 @@ func LacksTray(ctx context.Context, bus *dbus.Conn) bool {
 	return err == nil && !has
 }
 
-// The portal of the desktop, which says what colours the user prefers.
+// The desktop portal, which knows the user's preferred colour scheme.
 const (
 	Portal         = "org.freedesktop.portal.Desktop"
 	PortalPath     = "/org/freedesktop/portal/desktop"
@@ -72,27 +72,26 @@ const (
 	colorScheme    = "color-scheme"
 )
 
-// The service of the desktop that shows notifications.
+// The desktop's service for notifications.
 const (
 	Notifications     = "org.freedesktop.Notifications"
 	NotificationsPath = "/org/freedesktop/Notifications"
 )
 
-// activation is how long a service of the desktop may take that the bus has to start first.
+// activation is how long a service may take that the bus must start first.
 const activation = 30 * time.Second
 
-// Session is what the desktop does for programs on the session bus. Some desktops take a notification away when the connection has ended
-// over which it came.
+// Session uses the desktop's services over a connection to the session bus. Some desktops remove a notification when its connection ends.
 type Session struct {
 	bus   *dbus.Conn
 	shown uint32 // the notification that the next one replaces; 0: there was none
 }
 
-// NewSession makes one of a connection.
+// NewSession returns a Session over a connection.
 func NewSession(bus *dbus.Conn) *Session { return &Session{bus: bus} }
 
-// FollowScheme tells what colours the user prefers, and of every change until ctx or the connection ends. Where the desktop does not say it
-// tells nothing; it does not poll.
+// FollowScheme reports the preferred colour scheme and every change until ctx or the connection ends. If the desktop does not know one it
+// reports nothing; it does not poll.
 func (s *Session) FollowScheme(ctx context.Context, tell func(Scheme)) error {
 	news := make(chan *dbus.Signal, 1)
 	s.bus.Signal(news)
@@ -125,12 +124,12 @@ func (s *Session) FollowScheme(ctx context.Context, tell func(Scheme)) error {
 	}
 }
 
-// mayChangeScheme reports whether there is reason to ask again. A portal that has ended is not started again for this.
+// mayChangeScheme reports whether the scheme should be read again. A portal that has ended is not restarted for that.
 func mayChangeScheme(s *dbus.Signal) bool {
 	return s.Name == PortalSettings+".SettingChanged" || Appears(s, Portal)
 }
 
-// scheme asks the portal.
+// scheme reads the scheme from the portal.
 func (s *Session) scheme(ctx context.Context) (Scheme, error) {
 	ctx, cancel := context.WithTimeout(ctx, activation)
 	defer cancel()
@@ -141,7 +140,7 @@ func (s *Session) scheme(ctx context.Context) (Scheme, error) {
 	}
 	for {
 		switch v := value.(type) {
-		case dbus.Variant: // the first version of the portal puts one into another
+		case dbus.Variant: // version 1 of the portal nests variants
 			value = v.Value()
 		case uint32:
 			return Scheme(v), nil
@@ -151,13 +150,13 @@ func (s *Session) scheme(ctx context.Context) (Scheme, error) {
 	}
 }
 
-// Notify shows a text of a program in place of the one before, and returns when the desktop has taken it.
+// Notify shows a program's text in place of its last one, and returns when the desktop has accepted it.
 func (s *Session) Notify(ctx context.Context, program, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, activation)
 	defer cancel()
-	const icon, body, expires = "", "", int32(-1) // as long as the desktop thinks fit
+	const icon, body, expires = "", "", int32(-1) // the desktop's default
 	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(byte(0)), "transient": dbus.MakeVariant(true)}
-	// The text is the summary: unlike the body that is never taken for markup.
+	// The text is the summary, which, unlike the body, is never interpreted as markup.
 	err := s.bus.Object(Notifications, NotificationsPath).CallWithContext(ctx, Notifications+".Notify", 0,
 		program, s.shown, icon, text, body, []string{}, hints, expires).Store(&s.shown)
 	if err != nil {

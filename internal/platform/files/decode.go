@@ -9,15 +9,15 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// endpointFile is the content of a file of endpoints.
+// endpointFile is the content of an endpoint file.
 type endpointFile struct {
 	Endpoints []devices.Endpoint `yaml:"endpoints"`
 }
 
 var usbID = regexp.MustCompile(`^([0-9a-f]{4})?$`)
 
-// decodeEndpoints reads a file of endpoints. What only the agent can know of an endpoint is
-// dropped, so that what the agent shows can serve as a file.
+// decodeEndpoints decodes an endpoint file. Fields that only the agent can know are dropped, so that the agent's own output can serve as
+// a file.
 func decodeEndpoints(file string, data []byte) ([]devices.Endpoint, []strictyaml.Problem) {
 	var content endpointFile
 	doc, problems := strictyaml.Decode(file, data, &content)

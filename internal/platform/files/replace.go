@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Replace puts a new file in the place of another, or where there was none: whoever reads it meets one of them, whole.
+// Replace writes a file atomically: readers see the old file or the new one, complete.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

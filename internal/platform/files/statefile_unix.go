@@ -51,7 +51,7 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// checkOwnership refuses an opened file that another user can have written.
+// checkOwnership refuses an open file that another user may have written.
 func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 	info, err := regular(file)
 	if err != nil {
@@ -66,7 +66,7 @@ func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// OwnerOf is the uid of a file's owner, -1 if unknown.
+// OwnerOf returns the uid of a file's owner, or -1.
 func OwnerOf(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid)
@@ -74,7 +74,7 @@ func OwnerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// Cause is an error of a file operation without the path, which the reader knows already.
+// Cause strips the path from an error of a file operation, for a reader who knows it.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

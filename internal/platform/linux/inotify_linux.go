@@ -16,15 +16,14 @@ import (
 	"sidetone/internal/health"
 )
 
-// Inotify makes an inotify instance. Its error says which limit is reached; see InotifyLimit.
+// Inotify creates an inotify instance. Its error says which limit was reached; see InotifyLimit.
 func Inotify(flags int) (fd int, err error) {
 	fd, err = unix.InotifyInit1(unix.IN_CLOEXEC | flags)
 	return fd, InotifyLimit(err)
 }
 
-// InotifyLimit says of an error of inotify, or of fsnotify, which limit is reached and what to do about it: the kernel's words are
-// "too many open files" and "no space left on device". The limits of a user carry the condition health.WatchLimit. Other errors are
-// returned as they are.
+// InotifyLimit adds to an error of inotify or fsnotify which limit was reached and what to do: the kernel only says "too many open files"
+// or "no space left on device". Per-user limits carry the condition health.WatchLimit. Other errors are returned unchanged.
 func InotifyLimit(err error) error {
 	if _, said := health.Of(err); said {
 		return err
@@ -40,7 +39,7 @@ func InotifyLimit(err error) error {
 	return err
 }
 
-// canOpen reports whether this process may have one more open file: the kernel has one error for that limit and for inotify's.
+// canOpen reports whether this process can open one more file: the kernel has the same error for that limit and for inotify's.
 func canOpen() bool {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	if err == nil {
@@ -49,7 +48,7 @@ func canOpen() bool {
 	return err == nil
 }
 
-// limitReached is the condition that a limit of all of a user's programs is, with its remedy in the error's words.
+// limitReached returns the condition of a limit for all of a user's programs, with the remedy in the error's text.
 func limitReached(err error, limit string) error {
 	const atLeast = 1024
 	args, more := health.Args{"limit": limit}, atLeast
@@ -62,14 +61,12 @@ func limitReached(err error, limit string) error {
 	return fmt.Errorf("%w: %w; %s", err, e, health.English.Advice(e.Condition))
 }
 
-// nodeEvents are what can make a device node usable or useless. The access list that a login
-// or a change of the active seat sets on a node is an IN_ATTRIB and no kernel device event.
-// IN_MODIFY is left out: on older kernels each write to /dev/null is one.
+// nodeEvents can make a device node usable or unusable. The access list that a log-in or a change of the active seat sets on a node is an
+// IN_ATTRIB and no kernel device event. IN_MODIFY is left out: older kernels report each write to /dev/null.
 const nodeEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_ONLYDIR
 
-// watchNodes calls notify when an entry of the folder dir that match accepts appears, goes,
-// or changes its owner, mode or access list, when events may have been lost, and when it can
-// see no more. notify must not block.
+// watchNodes calls notify when an entry of the folder dir that match accepts appears, vanishes, or changes its owner, mode or access
+// list, when events may have been lost, and when watching has failed. notify must not block.
 func watchNodes(dir string, match func(name string) bool, notify func()) (*Reader, error) {
 	fd, err := Inotify(unix.IN_NONBLOCK)
 	if err != nil {
@@ -101,12 +98,12 @@ func watchNodes(dir string, match func(name string) bool, notify func()) (*Reade
 
 // InotifyEvent is struct inotify_event.
 type InotifyEvent struct {
-	Watch uint32 // what was watched
+	Watch uint32 // the watch descriptor
 	Mask  uint32
-	Name  string // in the folder that was watched; "": the folder itself
+	Name  string // in the watched folder; "": the folder itself
 }
 
-// InotifyEvents yields what one read of an inotify descriptor returned.
+// InotifyEvents yields the events in what one read of an inotify descriptor returned.
 func InotifyEvents(b []byte) iter.Seq[InotifyEvent] {
 	return func(yield func(InotifyEvent) bool) {
 		for len(b) >= unix.SizeofInotifyEvent {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Inode is the number of a file, 0 if unknown.
+// Inode returns the inode number of a file, or 0.
 func Inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ino
@@ -24,24 +24,24 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// CString reads a NUL-terminated text of the kernel, which may be cut within a character.
+// CString converts a NUL-terminated text of the kernel, which may be cut within a character.
 func CString(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), ""))
 }
 
-// USBDevice is the USB device that an endpoint belongs to.
+// USBDevice is the USB device of an endpoint.
 type USBDevice struct {
-	// Container is "usb:" and the device's folder below /sys/devices. It is the same for
-	// all functions of one device and names the port that the device is plugged into.
+	// Container is "usb:" and the device's folder below /sys/devices. It is the same for all functions of one device, and identifies the
+	// port that it is plugged into.
 	Container string
 	VID, PID  string // 4 lower-case hex digits
 	Serial    string // as the device gives it; empty for many
 	Product   string // as the device gives it
 }
 
-// USBParent returns the USB device that the sysfs entry at path is part of; false when there
-// is none. It reads what the kernel remembers and wakes no device.
+// USBParent returns the USB device of the sysfs entry at path; false if there is none. It reads what the kernel has cached and wakes no
+// device.
 func USBParent(path string) (USBDevice, bool) {
 	devices, rel, ok := SplitSysfs(path)
 	if !ok {
@@ -64,8 +64,7 @@ func USBParent(path string) (USBDevice, bool) {
 	return USBDevice{}, false
 }
 
-// SplitSysfs resolves the sysfs entry at path and splits it after "/sys/devices/"; false when
-// it is not there or no device.
+// SplitSysfs resolves the sysfs entry at path and splits it after "/sys/devices/"; false if it does not exist or is no device.
 func SplitSysfs(path string) (devices, rel string, ok bool) {
 	const mark = "/sys/devices/"
 	full, err := filepath.EvalSymlinks(path)
@@ -79,7 +78,7 @@ func SplitSysfs(path string) (devices, rel string, ok bool) {
 	return full[:at+len(mark)], full[at+len(mark):], true
 }
 
-// Attribute reads a text of sysfs; "" when it is absent.
+// Attribute reads a text attribute of sysfs; "" if it is absent.
 func Attribute(dir, name string) string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -88,8 +87,7 @@ func Attribute(dir, name string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), ""))
 }
 
-// HexID brings a vendor or product id ("46f4", "0x46F4") into the form of 4 lower-case hex
-// digits; "" when it is none.
+// HexID normalizes a vendor or product id ("46f4", "0x46F4") to 4 lower-case hex digits; "" if it is none.
 func HexID(s string) string {
 	n, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "0x"), 16, 16)
 	if err != nil {

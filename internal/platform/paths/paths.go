@@ -3,8 +3,8 @@ package paths
 
 import "path/filepath"
 
-// StateFolder is where an agent keeps what outlives it, and its log: a folder called like the program of its brand, or, without a brand,
-// its vendor's in that of all such agents.
+// StateFolder returns the folder for an agent's persistent state and log: named after the program of its brand, or, without a brand, the
+// vendor's folder among those of all such agents.
 func StateFolder(getenv func(string) string, program, vendor string) (string, error) {
 	base, err := stateBase(getenv)
 	switch {
@@ -20,10 +20,10 @@ func StateFolder(getenv func(string) string, program, vendor string) (string, er
 	}
 }
 
-// LogName is the name of the log's file in the state folder. Older ones have a time before the dot.
+// LogName is the name of the log file in the state folder. Older ones have a time before the dot.
 const LogName = "agent.log"
 
-// LogFile is where an agent keeps its log, unless that goes elsewhere.
+// LogFile returns the path of an agent's log, unless that goes elsewhere.
 func LogFile(getenv func(string) string, program, vendor string) (string, error) {
 	folder, err := StateFolder(getenv, program, vendor)
 	return filepath.Join(folder, LogName), err

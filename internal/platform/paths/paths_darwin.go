@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// AgentsFolder is where all vendors' agents of this user have their sockets and locks, in the user's
-// Library.
+// AgentsFolder returns the folder in which all vendors' agents of this user have their sockets and locks, in the user's Library.
 func AgentsFolder(getenv func(string) string) (string, error) {
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {
@@ -18,15 +17,15 @@ func AgentsFolder(getenv func(string) string) (string, error) {
 
 const stateName = ""
 
-// stateBase is not known here: state is where sockets are.
+// stateBase returns "": state is kept beside the sockets.
 func stateBase(func(string) string) (string, error) { return "", nil }
 
-// SessionFolder is where a vendor's agent keeps what ends with the user's log-in session. Here no folder does.
+// SessionFolder returns errors.ErrUnsupported: no folder ends with the session.
 func SessionFolder(func(string) string, string) (string, error) {
 	return "", fmt.Errorf("folder of the session: %w", errors.ErrUnsupported)
 }
 
-// Downloads is the user's folder of downloads, where a page may be put that a browser is to show.
+// Downloads returns the user's download folder, where browsers may read a page.
 func Downloads(getenv func(string) string) (string, error) {
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {

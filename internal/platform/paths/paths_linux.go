@@ -12,13 +12,11 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// AgentsFolder is where all vendors' agents of this user have their sockets and locks: sidetone in
-// $XDG_RUNTIME_DIR.
+// AgentsFolder returns the folder in which all vendors' agents of this user have their sockets and locks: sidetone in $XDG_RUNTIME_DIR.
 //
-// Where that is not set, as under cron or su, it is in /run/user/UID, which is what it is set
-// to where it is set, so that both find each other; and without that it is /tmp/sidetone-UID. The
-// user's cache is no place for it: home folders may be shared with other machines, on which
-// neither socket nor lock mean anything.
+// If that is not set, as under cron or su, it is in /run/user/UID, which is the usual value, so that both find each other; and without
+// that folder it is /tmp/sidetone-UID. The user's cache would be wrong: home folders may be shared with other machines, on which neither
+// sockets nor locks work.
 func AgentsFolder(getenv func(string) string) (string, error) {
 	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
 		return filepath.Join(runtime, "sidetone"), nil
@@ -36,7 +34,7 @@ func agentsFolder(run, temp string) string {
 
 const stateName = "sidetone"
 
-// stateBase is as the XDG base directory specification has it.
+// stateBase follows the XDG base directory specification.
 func stateBase(getenv func(string) string) (string, error) {
 	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return state, nil
@@ -47,8 +45,8 @@ func stateBase(getenv func(string) string) (string, error) {
 	return "", errors.New("state folder: neither XDG_STATE_HOME nor HOME is set to an absolute path")
 }
 
-// SessionFolder is where a vendor's agent keeps what ends with the user's last log-in session: the system removes
-// the user's runtime folder then. ErrUnsupported: this user has none.
+// SessionFolder returns the folder of a vendor's agent that vanishes with the user's last log-in session, when the system removes the
+// user's runtime folder. errors.ErrUnsupported means that this user has none.
 func SessionFolder(getenv func(string) string, vendor string) (string, error) {
 	folder, err := AgentsFolder(getenv)
 	if err == nil && filepath.Base(folder) != "sidetone" {
@@ -57,11 +55,11 @@ func SessionFolder(getenv func(string) string, vendor string) (string, error) {
 	return filepath.Join(folder, vendor), err
 }
 
-// Downloads is the user's folder of downloads, where a page may be put that a browser is to show.
+// Downloads returns the user's download folder, where browsers may read a page.
 //
-// A browser from a Snap or a Flatpak has a temporary folder of its own and sees no hidden folder, so that it would find
-// nothing in /tmp, ~/.cache or $XDG_RUNTIME_DIR. The folder of downloads is open to both. Where it is said by the desktop
-// (xdg-user-dirs); ~/Downloads is the default. If there is none it is the home folder, in which a Snap reads what is not hidden.
+// A browser from a Snap or Flatpak has its own temporary folder and sees no hidden folders, so it would find nothing in /tmp, ~/.cache or
+// $XDG_RUNTIME_DIR, but it may read the download folder. The desktop configures where that is (xdg-user-dirs); the default is
+// ~/Downloads. If it does not exist, Downloads returns the home folder, where a Snap may read what is not hidden.
 func Downloads(getenv func(string) string) (string, error) {
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {

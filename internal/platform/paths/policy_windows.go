@@ -15,8 +15,8 @@ import (
 	"sidetone/internal/platform/windows/acl"
 )
 
-// PolicyValues returns what the administrator has decided, by the path of the setting, and the key that holds it: one below
-// HKEY_LOCAL_MACHINE, where only administrators write. There may be none.
+// PolicyValues returns the administrator's policy by the path of the setting, and the key that holds it: one below HKEY_LOCAL_MACHINE,
+// where only administrators write. There may be none.
 func PolicyValues(path string) (key string, values map[string]string, err error) {
 	return policyAt(registry.LOCAL_MACHINE, `HKLM\`, path)
 }
@@ -44,7 +44,7 @@ func policyAt(root registry.Key, rootName, path string) (key string, values map[
 	return key, values, nil
 }
 
-// policyText returns a value as an environment variable would give it.
+// policyText returns a value as an environment variable would contain it.
 func policyText(k registry.Key, name string) (string, error) {
 	_, kind, err := k.GetValue(name, nil)
 	if err != nil {
@@ -64,9 +64,9 @@ func policyText(k registry.Key, name string) (string, error) {
 	return "", fmt.Errorf("type %d of the registry is none of REG_SZ, REG_MULTI_SZ, REG_DWORD and REG_QWORD", kind)
 }
 
-// RefuseSystemSettings says why the administrator's settings at path do not count; nil: they do, or there are none. Every user may make
-// folders in %PROGRAMDATA%, and files in most that are there: so both must belong to those who administer the machine. What leads to a
-// folder or file of theirs is whose the link is.
+// RefuseSystemSettings returns why the administrator's settings at path are ignored; nil if they count or there are none. Every user may
+// create folders in %PROGRAMDATA%, and files in most folders there: so both must belong to an administrator. For a link the owner of the
+// link counts.
 func RefuseSystemSettings(path string) error {
 	if path == "" {
 		return nil
@@ -84,7 +84,7 @@ func RefuseSystemSettings(path string) error {
 	return nil
 }
 
-// ownerAt is the owner of a file or folder, of a link that of the link: whoever has made it can have it lead elsewhere a moment later.
+// ownerAt returns the owner of a file or folder, or of the link itself: whoever made a link can redirect it at any time.
 func ownerAt(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 	if err != nil {

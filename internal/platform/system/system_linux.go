@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Version is the name and version of the system and its kernel: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64".
+// Version returns the name and version of the system and its kernel: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64".
 func Version() string {
 	var parts []string
-	text, _ := os.ReadFile("/etc/os-release") // without it the kernel says what there is to say
+	text, _ := os.ReadFile("/etc/os-release") // without it, the kernel's version must do
 	for line := range strings.Lines(string(text)) {
 		if name, ok := strings.CutPrefix(line, "PRETTY_NAME="); ok {
 			parts = append(parts, strings.Trim(strings.TrimSpace(name), `"'`))
@@ -24,7 +24,7 @@ func Version() string {
 	return strings.Join(parts, ", ")
 }
 
-// ResidentMemory is how much of this process is in memory, in bytes.
+// ResidentMemory returns how much of this process is in memory, in bytes.
 func ResidentMemory() (bytes uint64, err error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -37,7 +37,7 @@ func ResidentMemory() (bytes uint64, err error) {
 	return resident * uint64(os.Getpagesize()), nil
 }
 
-// OpenFiles is how many file descriptors this process has open.
+// OpenFiles returns how many file descriptors this process has open.
 func OpenFiles() (int, error) {
 	list, err := os.ReadDir("/proc/self/fd")
 	return max(0, len(list)-1), err // without the one that reads the list

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Exec lets another program take the place of this one. It returns only if that has failed.
+// Exec replaces this process with another program. It returns only if that has failed.
 func Exec(path string, args []string) error {
 	if err := syscall.Exec(path, append([]string{path}, args...), os.Environ()); err != nil {
 		return fmt.Errorf("start %s: %w", path, err)
@@ -17,14 +17,14 @@ func Exec(path string, args []string) error {
 	return nil
 }
 
-// Spawn is Exec: it is Windows that needs another word for a program that nobody waits for.
+// Spawn is Exec; only Windows distinguishes the two.
 func Spawn(path string, args []string) error { return Exec(path, args) }
 
-// Hide is for Windows, whose programs for consoles open one where there is none.
+// Hide does nothing. On Windows a console program opens a console if there is none.
 func Hide(*exec.Cmd) {}
 
-// LoadDLLsOfSystemOnly is for Windows.
+// LoadDLLsOfSystemOnly does nothing: DLLs exist on Windows.
 func LoadDLLsOfSystemOnly() {}
 
-// Languages are none: the environment says which the user prefers.
+// Languages returns nil: the environment has the user's preferences.
 func Languages() []string { return nil }

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Version is the name and version of the system: "Windows 10.0.19045".
+// Version returns the name and version of the system: "Windows 10.0.19045".
 func Version() string {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
 }
 
-// Exec lets another program take the place of this one: it waits for that, and ends as that has ended. It returns only if that has failed.
+// Exec runs another program in place of this one: it waits for it, and exits with its exit code. It returns only if the program could not
+// be started.
 func Exec(path string, args []string) error {
 	cmd := exec.Command(path, args...) //nolint:noctx // it lives as long as this program
 	Hide(cmd)
@@ -29,7 +30,7 @@ func Exec(path string, args []string) error {
 	return nil
 }
 
-// Spawn starts another program in place of this one, which is to end then: nobody waits for it.
+// Spawn starts another program in place of this one, which should end then. It does not wait for that program.
 func Spawn(path string, args []string) error {
 	cmd := exec.Command(path, args...) //nolint:noctx // it outlives this program
 	Hide(cmd)
@@ -39,20 +40,20 @@ func Spawn(path string, args []string) error {
 	return nil
 }
 
-// Hide keeps a program that is one for consoles from opening one, where this program has none.
+// Hide keeps a console program from opening a console if this program has none.
 func Hide(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true} }
 
-// LoadDLLsOfSystemOnly has a DLL that is asked for by its name looked for in the system's folder, and neither in the program's nor in the
-// present one, where anybody may have put another of that name. Programs begin with it, before anything loads one.
+// LoadDLLsOfSystemOnly has DLLs that are loaded by name searched only in the system's folder, and neither in the program's nor in the
+// current one, where anybody may have put another DLL of that name. Programs call it first, before anything loads a DLL.
 func LoadDLLsOfSystemOnly() {
-	_ = windows.SetDefaultDllDirectories(windows.LOAD_LIBRARY_SEARCH_SYSTEM32) // only Windows 7 lacks it, where nothing of this runs
+	_ = windows.SetDefaultDllDirectories(windows.LOAD_LIBRARY_SEARCH_SYSTEM32) // only Windows 7 lacks it, which is not supported
 }
 
-// Languages are those that the user prefers, the best first, as BCP 47 tags.
+// Languages returns the user's preferred languages, best first, as BCP 47 tags.
 func Languages() []string {
 	list, err := windows.GetUserPreferredUILanguages(windows.MUI_LANGUAGE_NAME)
 	if err != nil {
-		return nil // English it is
+		return nil // English is the default
 	}
 	return list
 }
