@@ -11,11 +11,11 @@ import (
 	"sidetone/internal/health"
 )
 
-// miniaudioTimeout is how long one enumeration may take before it counts as hanging. It
-// normally takes some milliseconds; a sound server that is stopped blocks it without end.
+// miniaudioTimeout is how long an enumeration may take before it counts as hanging. It normally takes milliseconds; a suspended sound
+// server blocks it for ever.
 const miniaudioTimeout = 3 * time.Second
 
-// enumeratedDevice is one endpoint as miniaudio lists it: the same few facts on every OS.
+// enumeratedDevice is an endpoint in miniaudio's list: the same few facts on every OS.
 type enumeratedDevice struct {
 	ID      string
 	Type    devices.Type
@@ -23,7 +23,7 @@ type enumeratedDevice struct {
 	Default bool
 }
 
-// errMiniaudioHangs is the state of an enumeration that has not returned.
+// errMiniaudioHangs means that an enumeration has not returned.
 var errMiniaudioHangs = errors.New("miniaudio hangs")
 
 // A lister enumerates the endpoints of the sound server at an address with miniaudio. It may block for ever, even after ctx has ended.

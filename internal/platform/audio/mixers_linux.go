@@ -11,8 +11,8 @@ import (
 	"sidetone/internal/platform"
 )
 
-// mixers are the ALSA cards behind the present endpoints: opened when the first endpoint of a
-// card comes, closed when the last one goes, read again when they say so.
+// mixers are the ALSA cards of the present endpoints. Each is opened when its first endpoint comes, closed when the last one goes, and
+// read again at its events.
 type mixers struct {
 	notify func()
 	open   func(name string) (mixerCard, error)
@@ -20,17 +20,17 @@ type mixers struct {
 	stale  bool
 }
 
-// newMixers makes the mixers. notify is called when there is news for fill; it must not block.
+// newMixers makes the mixers. They call notify, which must not block, when fill has something new.
 func newMixers(notify func()) *mixers {
 	open := func(name string) (mixerCard, error) { return openALSA(filepath.Join("/dev/snd", name)) }
 	return &mixers{notify: notify, open: open, cards: make(map[string]*mixer)}
 }
 
-// changed makes the next fill have all cards read again.
+// changed makes the next fill read all cards again.
 func (m *mixers) changed() { m.stale = true }
 
-// fill puts the controls of its card on each audio input, as they were read last. A card is read
-// beside this: one that is slow delays nothing but its own first reading, for which fill waits.
+// fill sets the last known controls of its card on each audio input. Cards are read concurrently: a slow one delays only its own first
+// reading, for which fill waits.
 func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	needed := make(map[string]bool)
 	for _, e := range endpoints {
@@ -62,7 +62,7 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	}
 }
 
-// notes tells which cards' switches are unknown.
+// notes says which cards' switches are unknown.
 func (m *mixers) notes() []health.Condition {
 	var out []health.Condition
 	for _, name := range slices.Sorted(maps.Keys(m.cards)) {

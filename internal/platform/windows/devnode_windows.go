@@ -13,16 +13,16 @@ var (
 	setupDiGetDeviceProperty = setupapi.NewProc("SetupDiGetDevicePropertyW")
 )
 
-// Properties are what the Plug and Play service keeps of a device. The device itself is not asked. What is not known is zero.
+// Properties are what the Plug and Play service stores about a device. The device itself is not asked. Unknown values are zero.
 type Properties struct {
-	Parent    string    // instance id of the device that it is connected to
+	Parent    string    // instance id of the parent device
 	Container string    // as Container returns it
-	Name      string    // for people, by its driver
-	Reported  string    // what it calls itself, as its bus has asked it
-	Arrived   time.Time // when it has come
+	Name      string    // for people, from its driver
+	Reported  string    // its own name, as its bus has read it
+	Arrived   time.Time // when it was connected
 }
 
-// propertyKeys are DEVPKEY_Device_Parent and so on, of devpkey.h.
+// DEVPKEY_Device_Parent and so on (devpkey.h).
 var (
 	keyParent    = propertyKey("{4340a6c5-93fa-4706-972c-7b648008a5a7}", 8)
 	keyContainer = propertyKey("{8c7ed206-3f8a-4827-b3ab-ae9e1faefc6c}", 2)
@@ -68,7 +68,7 @@ func PropertiesOf(id string) Properties {
 	return p
 }
 
-// Parent returns the instance id of the device that one is connected to; "" where Windows does not tell.
+// Parent returns the instance id of a device's parent, or "".
 func Parent(id string) string { return PropertiesOf(id).Parent }
 
 func newDevInfo() syswindows.DevInfoData {
@@ -77,10 +77,10 @@ func newDevInfo() syswindows.DevInfoData {
 	return info
 }
 
-// maxProperty is more than any of the properties has in bytes: names come from devices.
+// maxProperty exceeds the size of any of the properties in bytes: names come from devices.
 const maxProperty = 8 << 10
 
-// property returns a property, or nil if the device has none of that kind.
+// property returns a property, or nil if the device has none of that type.
 func property(set syswindows.DevInfo, info *syswindows.DevInfoData, key syswindows.DEVPROPKEY, want syswindows.DEVPROPTYPE) []byte {
 	var kind syswindows.DEVPROPTYPE
 	var size uint32
@@ -93,7 +93,7 @@ func property(set syswindows.DevInfo, info *syswindows.DevInfoData, key syswindo
 	return b[:size]
 }
 
-// text reads UTF-16 up to its end or a zero.
+// text decodes UTF-16 up to a zero or the end.
 func text(b []byte) string {
 	if len(b) < 2 {
 		return ""

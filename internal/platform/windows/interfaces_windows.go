@@ -12,13 +12,13 @@ var (
 	setupDiGetDeviceInterfaceDetail = setupapi.NewProc("SetupDiGetDeviceInterfaceDetailW")
 )
 
-// Interface is how programs reach a device.
+// Interface is a device interface, by which programs open a device.
 type Interface struct {
-	Path     string // to open it; whoever compares it ignores the case of its letters
+	Path     string // to open it; case-insensitive
 	Instance string // id of the device
 }
 
-// Interfaces returns the interfaces of a class that devices have which are there.
+// Interfaces returns the interfaces of a class of all present devices.
 func Interfaces(class syswindows.GUID) ([]Interface, error) {
 	set, err := syswindows.SetupDiGetClassDevsEx(&class, "", 0, syswindows.DIGCF_PRESENT|syswindows.DIGCF_DEVICEINTERFACE, 0, "")
 	if err != nil {
@@ -37,7 +37,7 @@ func Interfaces(class syswindows.GUID) ([]Interface, error) {
 		case ok == 0:
 			return nil, err
 		}
-		if one, ok := interfaceOf(set, &found); ok { // else it is just going
+		if one, ok := interfaceOf(set, &found); ok { // otherwise it is just going
 			list = append(list, one)
 		}
 	}
@@ -51,10 +51,10 @@ type interfaceData struct {
 	_     uintptr
 }
 
-// maxPath is more than the path of an interface has, whose parts are at most 200 long.
+// maxPath exceeds the length of an interface's path, whose parts have at most 200 characters.
 const maxPath = 1 << 10
 
-// interfaceOf asks for path and device of an interface.
+// interfaceOf returns the path and device of an interface.
 func interfaceOf(set syswindows.DevInfo, found *interfaceData) (Interface, bool) {
 	info := newDevInfo()
 	// SP_DEVICE_INTERFACE_DETAIL_DATA_W: its size without the path, and the path

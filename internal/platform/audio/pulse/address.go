@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Address returns the path of the user's sound server socket: the first usable entry of
-// $PULSE_SERVER, else $PULSE_RUNTIME_PATH/native, else $XDG_RUNTIME_DIR/pulse/native. The
-// socket need not exist. A server on another machine is refused, since its devices are not
+// Address returns the path of the user's sound server socket: the first usable entry of $PULSE_SERVER, else $PULSE_RUNTIME_PATH/native,
+// else $XDG_RUNTIME_DIR/pulse/native. The socket need not exist. A server on another machine is refused, since its devices are not
 // plugged in here.
 func Address(getenv func(string) string) (string, error) {
 	return address(getenv, machineID, exists)
@@ -30,7 +29,7 @@ func address(getenv func(string) string, machineID func() string, exists func(st
 		"set XDG_RUNTIME_DIR (a login session does) or PULSE_SERVER=unix:/path/of/socket")
 }
 
-// fromServerList picks the first local entry whose socket exists, else the first local entry.
+// fromServerList returns the first local entry whose socket exists, else the first local entry.
 func fromServerList(servers []string, machineID func() string, exists func(string) bool) (string, error) {
 	var paths, refused []string
 	for _, entry := range servers {
@@ -71,8 +70,7 @@ func localPath(entry string, machineID func() string) (string, error) {
 	return path, nil
 }
 
-// machineID returns the id that marks entries for this machine, as the servers' own library
-// finds it.
+// machineID returns the id that marks entries for this machine, found as by PulseAudio's own library.
 func machineID() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if b, err := os.ReadFile(path); err == nil {

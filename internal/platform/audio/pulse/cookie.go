@@ -8,9 +8,8 @@ import (
 
 const cookieSize = 256
 
-// LoadCookie returns the authentication cookie: the file $PULSE_COOKIE, else the one in the
-// user's configuration folder, else zeros. The server lets its own user in without a right
-// cookie, so a missing or unreadable file is not an error.
+// LoadCookie returns the authentication cookie: the file $PULSE_COOKIE, else the one in the user's configuration folder, else zeros. The
+// server accepts its own user without the right cookie, so a missing or unreadable file is no error.
 func LoadCookie(getenv func(string) string) []byte {
 	for _, path := range cookiePaths(getenv) {
 		if cookie, err := readCookie(path); err == nil {

@@ -2,10 +2,9 @@ package pulse
 
 import "strings"
 
-// moduleArguments reads the argument of a PulseAudio module: key=value pairs separated by
-// white space, values bare or in single or double quotes, a backslash takes the next
-// character literally. Of a key that comes twice the last value is kept. Text that is not a
-// pair ends the reading, ok is false then.
+// moduleArguments parses the argument of a PulseAudio module: key=value pairs separated by white space; values are bare or in single or
+// double quotes, and a backslash escapes the next character. The last value of a key counts. Parsing stops at text that is no pair; ok is
+// false then.
 func moduleArguments(s string) (args map[string]string, ok bool) {
 	args = make(map[string]string)
 	for {
@@ -25,7 +24,7 @@ func moduleArguments(s string) (args map[string]string, ok bool) {
 	}
 }
 
-// argumentValue reads one value; closed is false if a quote or an escape has no end.
+// argumentValue parses one value; closed is false if a quote or an escape is incomplete.
 func argumentValue(s string) (value, rest string, closed bool) {
 	ends := " \t\n\r\v\f"
 	quoted := s != "" && (s[0] == '"' || s[0] == '\'')

@@ -2,11 +2,9 @@ package pulse
 
 import "strings"
 
-// spaObject reads PipeWire's relaxed JSON: white space, ',', '=' and ':' separate equally,
-// '#' starts a comment, strings need no quotes, and the outermost braces may be missing.
-// Values are string or map[string]any; arrays are skipped and read as nil. Of a key that
-// comes twice the last value is kept. ok is false if the text ends too early, closes too
-// much or nests deeper than 32.
+// spaObject parses PipeWire's relaxed JSON: white space, ',', '=' and ':' all separate, '#' starts a comment, strings need no quotes, and
+// the outermost braces are optional. Values are string or map[string]any; arrays are skipped and become nil. The last value of a key
+// counts. ok is false if the text ends early, has too many closing brackets, or is nested deeper than 32 levels.
 func spaObject(s string) (object map[string]any, ok bool) {
 	p := spaParser{s: s}
 	kind, _ := p.token()
@@ -54,8 +52,7 @@ func (p *spaParser) token() (kind byte, text string) {
 	return 's', text
 }
 
-// quoted reads a string in quotes. Escapes other than \" and \\ are of no interest here and
-// lose their backslash.
+// quoted reads a quoted string. Escapes other than \" and \\ do not matter here and lose their backslash.
 func (p *spaParser) quoted() string {
 	var b strings.Builder
 	for i := 1; i < len(p.s); i++ {

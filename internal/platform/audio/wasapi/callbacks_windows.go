@@ -9,17 +9,17 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// news is what Core Audio has said of endpoints since it was taken last.
+// news records what Core Audio has reported since it was last taken.
 type news struct {
 	changed func()
 
 	mu     sync.Mutex
 	any    bool
-	reopen map[string]bool // the ids of those that have come, gone or changed their state
-	over   bool            // the service is another: nothing of before hears any more
+	reopen map[string]bool // ids of endpoints that have come, gone or changed their state
+	over   bool            // the service was restarted, and earlier objects get no callbacks any more
 }
 
-// restarted notes that the service has stopped or started.
+// restarted records that the service has stopped or started.
 func (n *news) restarted() {
 	n.mu.Lock()
 	n.over = true
@@ -27,7 +27,7 @@ func (n *news) restarted() {
 	n.changed()
 }
 
-// hear notes that something has changed; id may be "".
+// hear records a change; id may be "".
 func (n *news) hear(id *uint16) uintptr {
 	n.mu.Lock()
 	n.any = true
@@ -42,7 +42,7 @@ func (n *news) hear(id *uint16) uintptr {
 	return uintptr(com.OK)
 }
 
-// ended tells, once, whether the service has stopped or started.
+// ended reports, once, whether the service has stopped or started.
 func (n *news) ended() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,7 +61,7 @@ func (n *news) take() (changed bool, reopen map[string]bool) {
 
 func newsOf(i *com.Instance) *news { return i.Value.(*news) }
 
-// notificationClass is that of what is told of endpoints (IMMNotificationClient).
+// notificationClass implements IMMNotificationClient.
 var notificationClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceNotifications,
 		func(i *com.Instance, id *uint16, _ uintptr) uintptr { return newsOf(i).hear(id) }, // OnDeviceStateChanged
@@ -73,7 +73,7 @@ var notificationClass = sync.OnceValue(func() *com.Class {
 			}
 			return newsOf(i).hear(nil)
 		},
-		func(i *com.Instance, _ *uint16, key *propertyKey) uintptr { // OnPropertyValueChanged; what is as large as a key comes as a pointer
+		func(i *com.Instance, _ *uint16, key *propertyKey) uintptr { // OnPropertyValueChanged; the key is passed by pointer, as it is large
 			if !key.ours() {
 				return uintptr(com.OK)
 			}
@@ -82,13 +82,13 @@ var notificationClass = sync.OnceValue(func() *com.Class {
 	)
 })
 
-// volumeNotice is the beginning of what is told of a volume (AUDIO_VOLUME_NOTIFICATION_DATA).
+// volumeNotice is the beginning of AUDIO_VOLUME_NOTIFICATION_DATA.
 type volumeNotice struct {
-	_     com.GUID // of whoever has set it
+	_     com.GUID // of the program that has set it
 	muted int32
 }
 
-// volumeClass is that of what is told of an endpoint's volume and mute (IAudioEndpointVolumeCallback).
+// volumeClass implements IAudioEndpointVolumeCallback.
 var volumeClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceVolumeEvents, func(i *com.Instance, n *volumeNotice) uintptr {
 		i.Value.(*muteWatch).hear(devices.Of(n.muted != 0))

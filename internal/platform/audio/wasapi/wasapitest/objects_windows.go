@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// Places in the tables of what the stand-in calls.
+// Slots of the methods that the stand-in calls.
 const (
 	addRef = 1
 
@@ -57,7 +57,7 @@ func hand(class *com.Class, p part, out **com.Instance) uintptr {
 	return uintptr(com.OK)
 }
 
-// answer does so in the name of a method that may have to fail.
+// answer is hand for a method that tests can make fail.
 func (p part) answer(method string, class *com.Class, out **com.Instance) uintptr {
 	if h := p.enter(method, p.id); h.Err() != nil {
 		return uintptr(h)
@@ -229,7 +229,7 @@ var topologyClass = sync.OnceValue(func() *com.Class {
 	)
 })
 
-// adapterPrefix is before the id of an endpoint in that of its adapter.
+// adapterPrefix precedes the id of an endpoint in that of its adapter.
 const adapterPrefix = `{2}.\\?\adapter of `
 
 func adapterOf(id string) (endpoint string, ok bool) {
