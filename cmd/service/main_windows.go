@@ -15,7 +15,7 @@ import (
 
 func main() {
 	system.LoadDLLsOfSystemOnly()
-	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsChange); err != nil {
+	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsCanChange); err != nil {
 		fmt.Fprintln(os.Stderr, filepath.Base(os.Args[0])+":", err)
 		os.Exit(1)
 	}

@@ -100,7 +100,7 @@ func removeTask(name, program string) error {
 // addTask registers a task that starts the tray's program at every user's log-in, unless some users could replace that program.
 func addTask(name, folder string, programs, args []string) error {
 	for _, program := range programs[:2] {
-		if err := acl.OnlyAdministratorsChange(filepath.Join(folder, program)); err != nil {
+		if err := acl.OnlyAdministratorsCanChange(filepath.Join(folder, program)); err != nil {
 			return err
 		}
 	}

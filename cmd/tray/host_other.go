@@ -18,5 +18,5 @@ func start(agent string, args []string) error { return system.Exec(agent, args) 
 // openLog logs to standard error, which whoever starts the tray keeps.
 func openLog(string) *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
-// keepFailure does nothing: what was written to standard error is kept.
-func keepFailure([]string, string) {}
+// logFailure does nothing: what was written to standard error is kept.
+func logFailure([]string, string) {}

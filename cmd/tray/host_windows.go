@@ -44,7 +44,7 @@ func host(agent string, args []string) (code int, is bool) {
 		if err := heard.Mark(supervise.HostMark); err != nil {
 			s.Log.Warn("'service stop' does not end what starts the agent again", "reason", err)
 		}
-		stop, err := session.HearReturns(heard)
+		stop, err := session.NotifyReturns(heard)
 		if err != nil {
 			s.Log.Warn(err.Error())
 		}

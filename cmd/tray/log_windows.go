@@ -36,13 +36,13 @@ func openLog(vendor string) *slog.Logger {
 	if err != nil {
 		return slog.New(said)
 	}
-	keepCrashes(filepath.Join(folder, crashName))
+	logCrashes(filepath.Join(folder, crashName))
 	file := &lumberjack.Logger{Filename: filepath.Join(folder, logName), MaxSize: logFileMB, MaxBackups: 1}
 	return slog.New(slog.NewMultiHandler(said, slog.NewTextHandler(file, nil)))
 }
 
-// keepCrashes has the runtime append its crash reports to a file.
-func keepCrashes(path string) {
+// logCrashes has the runtime append its crash reports to a file.
+func logCrashes(path string) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxCrashBytes {
 		_ = os.Remove(path)
 	}
@@ -52,8 +52,8 @@ func keepCrashes(path string) {
 	}
 }
 
-// keepFailure logs why the tray ends. If it is not known yet which agent's tray it is, it logs to the folder of all agents.
-func keepFailure(args []string, reason string) {
+// logFailure logs why the tray ends. If it is not known yet which agent's tray it is, it logs to the folder of all agents.
+func logFailure(args []string, reason string) {
 	vendor := ""
 	if len(args) > 0 && strings.HasPrefix(args[0], addressFlag) {
 		vendor = paths.VendorOf(strings.TrimPrefix(args[0], addressFlag))

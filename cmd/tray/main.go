@@ -41,7 +41,7 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		said := texts.Clean(err.Error())
 		fmt.Fprintln(os.Stderr, name()+":", said)
-		keepFailure(os.Args[1:], said)
+		logFailure(os.Args[1:], said)
 		os.Exit(1)
 	}
 }
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || !strings.HasPrefix(args[0], addressFlag) {
 		return startedBy(self, agent, args)
 	}
-	requests, deaf := installation.Listen() // before anybody else can take the names of its events
+	requests, listenErr := installation.Listen() // before anybody else can take the names of its events
 	o, lang, err := options(agent, args)
 	if err != nil {
 		return err
@@ -84,18 +84,18 @@ func run(ctx context.Context, args []string) error {
 	o.Self = self
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	var anew atomic.Bool
-	if deaf != nil {
-		o.Log.Warn("an installer cannot have the tray end in order", "reason", deaf)
+	var restart atomic.Bool
+	if listenErr != nil {
+		o.Log.Warn("an installer cannot have the tray end in order", "reason", listenErr)
 	} else {
 		go func() {
 			for r := range requests {
-				anew.Store(r == installation.Upgrade)
+				restart.Store(r == installation.Upgrade)
 				quit()
 			}
 		}()
 	}
-	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && anew.Load() {
+	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && restart.Load() {
 		return system.Spawn(self, args)
 	}
 	return err

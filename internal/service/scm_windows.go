@@ -21,7 +21,7 @@ import (
 
 // trusted returns an error if users could change a program that the system would start. It is a variable for tests, since Wine has no
 // access lists.
-var trusted = acl.OnlyAdministratorsChange
+var trusted = acl.OnlyAdministratorsCanChange
 
 // restartsAfterErrors is a variable for tests, since Wine does not know the flag.
 var restartsAfterErrors = scm.RestartsAfterErrors

@@ -16,7 +16,6 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service/tasks"
-	"sidetone/internal/supervise"
 )
 
 // Kind is a way to start the agent.
@@ -35,15 +34,6 @@ const (
 func Kinds() []string {
 	return []string{string(Systemd), string(Autostart), string(Run), string(Task), string(Service)}
 }
-
-// Exit codes, of sysexits.h, of an agent that would fail again if the service manager restarted it.
-const (
-	// ExitConfig means that there are no usable settings. It is not the usual 2, which is also the exit code of a Go program that panics,
-	// and which must be restarted.
-	ExitConfig = supervise.ExitConfig
-	// ExitRunning means that another agent of this user, or for the same client id, is running.
-	ExitRunning = supervise.ExitRunning
-)
 
 // Agent is the agent to register.
 type Agent struct {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/kardianos/service"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/supervise"
 )
 
 // systemd is a unit of the user's service manager.
@@ -158,9 +160,9 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 		}
 		now, stateErr := s.State(ctx)
 		switch {
-		case stateErr == nil && now.EndedWith(ExitConfig):
+		case stateErr == nil && now.EndedWith(supervise.ExitConfig):
 			return fmt.Errorf("the agent finds its settings wrong: see '%s service logs', or '%s config check'", s.Name, s.Name)
-		case stateErr == nil && now.EndedWith(ExitRunning):
+		case stateErr == nil && now.EndedWith(supervise.ExitRunning):
 			return fmt.Errorf("another agent runs: end it with '%s stop'; '%s service logs' says which", s.Name, s.Name)
 		}
 		return fmt.Errorf("%w: see '%s service logs'", err, s.Name)

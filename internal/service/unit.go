@@ -6,6 +6,7 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service/tasks"
+	"sidetone/internal/supervise"
 )
 
 // unit is the systemd unit. docs/service.md explains each line, and those that are missing.
@@ -59,7 +60,7 @@ func (a Agent) Unit() string {
 		words = append(words, unitWord(arg, false))
 	}
 	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", tasks.About, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
-		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
+		"@FINAL@", fmt.Sprint(supervise.ExitConfig, supervise.ExitRunning)).Replace(unit)
 }
 
 // commandIn parses the ExecStart that Unit writes.

@@ -12,7 +12,7 @@ import (
 
 // Exit codes of a supervised agent for which a restart would not help. The first two are those of sysexits.h.
 const (
-	ExitConfig   = 78 // there are no settings to work with
+	ExitConfig   = 78 // no usable settings; not 2, with which a Go program that panics ends, and which needs a restart
 	ExitRunning  = 69 // another agent of this user, or for the same client id, runs already
 	ExitReplaced = 75 // a process that is not ours to supervise has taken its place
 )
@@ -128,18 +128,18 @@ type Supervisor struct {
 	Down    func(Session, int) // called when an agent has ended with that code and is not restarted; may be nil
 	Sleeps  <-chan struct{}    // the machine goes to sleep or has slept: Pings before that no longer count; may be nil
 
-	agents map[Session]*agent
-	ends   chan end
-	done   chan struct{} // closed when Run returns
-	again  time.Time     // when sessions are to be listed again; zero: at the next hint
-	unsure time.Duration // the wait before the last listing after a failure
-	leaves bool          // Run is ending: no agent is started any more
+	agents   map[Session]*agent
+	ends     chan end
+	done     chan struct{} // closed when Run returns
+	listAt   time.Time     // when sessions are to be listed again; zero: at the next hint
+	listWait time.Duration // the wait before the last listing after a failure
+	ending   bool          // Run is ending: no agent is started any more
 }
 
 // agent is the agent of one session.
 type agent struct {
 	session Session
-	state   life
+	state   agentState
 	process Process
 	started time.Time
 	wait    time.Duration // the last one
@@ -161,7 +161,7 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
-	s.look()
+	s.listSessions()
 	for {
 		timer.Stop()
 		if at := s.next(); !at.IsZero() {
@@ -169,12 +169,12 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 		}
 		select {
 		case <-stop:
-			stop, hints, s.leaves = nil, nil, true
+			stop, hints, s.ending = nil, nil, true
 			for _, a := range s.agents {
-				s.happens(a, onLeave)
+				s.apply(a, onLeave)
 			}
 		case <-hints:
-			s.look()
+			s.listSessions()
 			s.pingAll()
 		case <-s.Sleeps:
 			for _, a := range s.agents {
@@ -184,7 +184,7 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 		case e := <-s.ends:
 			s.ended(e)
 		case <-timer.C:
-			s.expire()
+			s.handleDue()
 		}
 		if stop == nil && len(s.agents) == 0 {
 			return
@@ -192,19 +192,19 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 	}
 }
 
-// look lists the sessions, and starts and ends agents accordingly.
-func (s *Supervisor) look() {
-	if s.again = (time.Time{}); s.leaves {
+// listSessions lists the sessions, and starts and ends agents accordingly.
+func (s *Supervisor) listSessions() {
+	if s.listAt = (time.Time{}); s.ending {
 		return
 	}
 	all, err := s.Machine.Sessions()
 	if err != nil {
 		s.Log.Warn("the sessions of users are taken to be those of before", "err", err)
 	}
-	if s.unsure = min(max(2*s.unsure, lookAgain), maxWait); err == nil {
-		s.unsure = 0
+	if s.listWait = min(max(2*s.listWait, lookAgain), maxWait); err == nil {
+		s.listWait = 0
 	} else {
-		s.again = time.Now().Add(s.unsure)
+		s.listAt = time.Now().Add(s.listWait)
 	}
 	there := make(map[Session]bool)
 	for session := range s.agents {
@@ -220,13 +220,13 @@ func (s *Supervisor) look() {
 	}
 	for session, a := range s.agents {
 		if !there[session] {
-			s.happens(a, onLeave)
+			s.apply(a, onLeave)
 		}
 	}
 }
 
-// happens performs the transition after an outcome, and its consequence.
-func (s *Supervisor) happens(a *agent, on outcome) {
+// apply performs the transition after an outcome, and its consequence.
+func (s *Supervisor) apply(a *agent, on outcome) {
 	t := transitions.After(a.state, on)
 	if t.To == a.state && t.Then == nothing {
 		return // keep the timer
@@ -242,7 +242,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 		}
 		a.timer = time.Now().Add(a.wait)
 		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
-	case thenSee:
+	case thenPause:
 		a.timer = time.Now().Add(maxWait)
 	case thenWatch:
 		a.pings, a.timer = 0, time.Now().Add(pingSoon)
@@ -258,7 +258,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 	}
 	if a.state == ended {
 		delete(s.agents, a.session)
-		s.again = time.Now() // its user may still be logged on
+		s.listAt = time.Now() // its user may still be logged on
 	}
 }
 
@@ -267,11 +267,11 @@ func (s *Supervisor) start(a *agent) {
 	if a.process, err = s.Machine.Start(a.session, a.last); err != nil {
 		s.Log.Error("the agent cannot be started", "session", a.session.ID, "err", err)
 		a.started = time.Time{}
-		s.happens(a, onFailure)
+		s.apply(a, onFailure)
 		return
 	}
 	a.started = time.Now()
-	s.happens(a, onStarted)
+	s.apply(a, onStarted)
 	go func() {
 		select {
 		case s.ends <- end{a, a.process.Wait()}:
@@ -295,14 +295,14 @@ func (s *Supervisor) ended(e end) {
 		e.last = e.code
 	}
 	s.Log.Info("the agent has ended", "session", e.session.ID, "code", e.code)
-	if s.happens(e.agent, on); e.state == down && s.Down != nil {
+	if s.apply(e.agent, on); e.state == down && s.Down != nil {
 		s.Down(e.session, e.code)
 	}
 }
 
 // next returns when something is due, or the zero time.
 func (s *Supervisor) next() (at time.Time) {
-	at = s.again
+	at = s.listAt
 	for _, a := range s.agents {
 		if !a.timer.IsZero() && (at.IsZero() || a.timer.Before(at)) {
 			at = a.timer
@@ -311,11 +311,11 @@ func (s *Supervisor) next() (at time.Time) {
 	return at
 }
 
-// expire handles what is due.
-func (s *Supervisor) expire() {
+// handleDue handles what is due.
+func (s *Supervisor) handleDue() {
 	now := time.Now()
-	if !s.again.IsZero() && !s.again.After(now) {
-		s.look()
+	if !s.listAt.IsZero() && !s.listAt.After(now) {
+		s.listSessions()
 	}
 	for _, a := range s.agents {
 		if a.timer.IsZero() || a.timer.After(now) {
@@ -329,10 +329,10 @@ func (s *Supervisor) expire() {
 				a.timer = now.Add(endTime)
 				continue
 			}
-			s.happens(a, onOverdue)
+			s.apply(a, onOverdue)
 		default:
-			if s.look(); s.agents[a.session] == a {
-				s.happens(a, onDue)
+			if s.listSessions(); s.agents[a.session] == a {
+				s.apply(a, onDue)
 			}
 		}
 	}
@@ -361,7 +361,7 @@ func (s *Supervisor) ping(a *agent) {
 		}
 	}
 	if a.pings == maxPings {
-		s.happens(a, onHung)
+		s.apply(a, onHung)
 		return
 	}
 	a.process.Ping()

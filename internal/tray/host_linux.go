@@ -101,15 +101,15 @@ func (n *statusNotifier) serve(ctx context.Context, bus *dbus.Conn, last frame, 
 	}
 	icon.register()
 	serving, end := context.WithCancel(ctx)
-	beside := n.assist(serving, bus, on.scheme)
-	defer beside.Wait()
+	services := n.startServices(serving, bus, on.scheme)
+	defer services.Wait()
 	defer end()
 	for {
 		select {
 		case next := <-n.queue:
 			icon.draw(next)
 		case change := <-panels:
-			if change != nil && desktop.Appears(change, desktop.TrayHost) {
+			if change != nil && desktop.NameAcquired(change, desktop.TrayHost) {
 				icon.register()
 			}
 		case <-bus.Context().Done():
@@ -120,8 +120,8 @@ func (n *statusNotifier) serve(ctx context.Context, bus *dbus.Conn, last frame, 
 	}
 }
 
-// assist has the desktop show notifications and report its colour scheme until ctx ends.
-func (n *statusNotifier) assist(ctx context.Context, bus *dbus.Conn, scheme func(desktop.Scheme)) *sync.WaitGroup {
+// startServices has the desktop show notifications and report its colour scheme until ctx ends.
+func (n *statusNotifier) startServices(ctx context.Context, bus *dbus.Conn, scheme func(desktop.Scheme)) *sync.WaitGroup {
 	session, all := desktop.NewSession(bus), new(sync.WaitGroup)
 	all.Go(func() {
 		n.notices.run(ctx, func(text string) {

@@ -69,10 +69,10 @@ func newHost(o Options) (host, error) {
 	return b, nil
 }
 
-// hearExplorer lets a window of a tray that runs as administrator receive messages of the Explorer, which Windows otherwise withholds
+// allowExplorer lets a window of a tray that runs as administrator receive messages of the Explorer, which Windows otherwise withholds
 // from a program with more rights than the sender. Without elevation Windows lets the Explorer through, but not programs of low
 // integrity.
-func (b *taskbar) hearExplorer(window windows.HWND, ids ...uint32) {
+func (b *taskbar) allowExplorer(window windows.HWND, ids ...uint32) {
 	if b.allow == nil {
 		return
 	}
@@ -95,7 +95,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	}
 	defer heard.Close()
 	broadcast.EndLast()
-	b.hearExplorer(heard.Window(), taskbarCreated())
+	b.allowExplorer(heard.Window(), taskbarCreated())
 	if !b.waitForTaskbar(ctx, heard.Window()) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	b.icon.window = libraryWindow()
 	b.rows = newRows(ctx, b.last.items, nil, func(a action) { b.choose(a, on.chosen) })
 	b.watchMenu(b.icon.window)
-	b.hearExplorer(b.icon.window, taskbarCreated(), libraryClicks)
+	b.allowExplorer(b.icon.window, taskbarCreated(), libraryClicks)
 	b.scheme = desktop.TaskbarScheme()
 	on.scheme(b.scheme)
 	b.serve(ctx, on)

@@ -13,9 +13,9 @@ import (
 // noticeInterval is how long a notification stays at least before the next one replaces it.
 const noticeInterval = 2 * time.Second
 
-// pressed returns the notification for a user who has just pressed a mute button, or "". A mute that was unknown before is no press, and
+// muteNotice returns the notification for a user who has just pressed a mute button, or "". A mute that was unknown before is no press, and
 // without a client nobody hears the user anyway.
-func pressed(before, now view, say texts.Printer) string {
+func muteNotice(before, now view, say texts.Printer) string {
 	heard := now.Status.Pause == nil && slices.ContainsFunc(now.Status.Clients.Sessions, control.Session.Connected)
 	if !now.Status.NotifyMute || !heard || before.Agent != agentUp || now.Agent != agentUp {
 		return ""

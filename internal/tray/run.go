@@ -115,7 +115,7 @@ func run(ctx context.Context, o Options, h host) error {
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
 	}
 	t.view = view{
-		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: agentDown, OldLog: oldLog(o),
+		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: agentDown, PreviousLog: previousLog(o),
 		Autostart: t.desktop.Autostarts(o.Autostart),
 	}
 	t.program, _ = os.Stat(o.Self)
@@ -146,8 +146,8 @@ func run(ctx context.Context, o Options, h host) error {
 	return err
 }
 
-// replaced reports whether an upgrade, to which the agent has switched already, has replaced this program, too.
-func (t *tray) replaced() bool {
+// programReplaced reports whether an upgrade, to which the agent has switched already, has replaced this program, too.
+func (t *tray) programReplaced() bool {
 	if t.view.Agent != agentUp || t.view.Status.Version == t.Version || t.program == nil {
 		return false
 	}
@@ -155,8 +155,8 @@ func (t *tray) replaced() bool {
 	return err == nil && (now.Size() != t.program.Size() || !now.ModTime().Equal(t.program.ModTime()))
 }
 
-// oldLog returns the log file of an earlier agent, or "".
-func oldLog(o Options) string {
+// previousLog returns the log file of an earlier agent, or "".
+func previousLog(o Options) string {
 	path, err := paths.LogFile(o.Getenv, brand.NameOf(o.Agent), paths.VendorOf(o.Address))
 	if err == nil {
 		_, err = os.Stat(path)
@@ -175,8 +175,8 @@ func (t *tray) tell(ctx context.Context, change func(*view)) {
 	}
 }
 
-// known returns a copy of the view.
-func (t *tray) known(ctx context.Context) (v view) {
+// currentView returns a copy of the view.
+func (t *tray) currentView(ctx context.Context) (v view) {
 	got := make(chan view, 1)
 	t.tell(ctx, func(now *view) { got <- *now })
 	select {
@@ -200,11 +200,11 @@ func (t *tray) draw(ctx context.Context) {
 			garbage.Working()
 			before := t.view
 			change(&t.view)
-			if t.newer = t.replaced(); t.newer {
+			if t.newer = t.programReplaced(); t.newer {
 				t.quit()
 				return
 			}
-			if text := pressed(before, t.view, t.Say.Isolated()); text != "" {
+			if text := muteNotice(before, t.view, t.Say.Isolated()); text != "" {
 				t.host.notify(text)
 			}
 			if wait := drawInterval - time.Since(drawn); due == nil && wait > 0 {
@@ -264,7 +264,7 @@ func (t *tray) act(ctx context.Context, a action) {
 	case actionPause, actionPauseHour, actionPauseLogin, actionResume:
 		err = t.pause(ctx, a)
 	case actionLogs:
-		err = t.show(ctx, filepath.Dir(t.known(ctx).logFile()))
+		err = t.show(ctx, filepath.Dir(t.currentView(ctx).logFile()))
 	case actionAutostart:
 		on := !t.desktop.Autostarts(t.Autostart)
 		if err = t.desktop.SetAutostart(t.Autostart, on); err == nil {
@@ -290,7 +290,7 @@ func failure(key string, err error) notice {
 // start starts the agent as a process that outlives the tray, or by the service that starts it at log-in. The agent's socket shows that
 // it runs; the end of what was started, that it failed.
 func (t *tray) start(ctx context.Context) error {
-	if t.known(ctx).Agent != agentDown {
+	if t.currentView(ctx).Agent != agentDown {
 		return nil // the row was chosen twice
 	}
 	args := append([]string{"run"}, t.Flags...)

@@ -26,16 +26,16 @@ const (
 
 // view is everything that the tray knows.
 type view struct {
-	Program   string // its name, for About
-	Version   string // of the tray
-	Vendor    string
-	Agent     agentState
-	Status    control.Status    // valid if Agent is agentUp
-	Reason    *health.Condition // why Agent is agentSilent
-	OldLog    string            // the log file of an earlier agent, if Status names none
-	Autostart bool              // the tray is started at each log-in
-	Scheme    desktop.Scheme
-	Notice    notice
+	Program     string // its name, for About
+	Version     string // of the tray
+	Vendor      string
+	Agent       agentState
+	Status      control.Status    // valid if Agent is agentUp
+	Reason      *health.Condition // why Agent is agentSilent
+	PreviousLog string            // the log file of an earlier agent, if Status names none
+	Autostart   bool              // the tray is started at each log-in
+	Scheme      desktop.Scheme
+	Notice      notice
 }
 
 // notice is the message about the user's last action; without a key there is none.
@@ -75,7 +75,7 @@ func (v view) logFile() string {
 	if v.Agent == agentUp {
 		return v.Status.LogFile
 	}
-	return cmp.Or(v.Status.LogFile, v.OldLog)
+	return cmp.Or(v.Status.LogFile, v.PreviousLog)
 }
 
 // severities are those that the menu shows, worst first.
@@ -113,8 +113,8 @@ func (v view) worst() health.Condition {
 	return health.Condition{}
 }
 
-// served returns how many devices the best informed client has been told of.
-func (v view) served() (most int) {
+// reportedDevices returns how many devices the best informed client has been told of.
+func (v view) reportedDevices() (most int) {
 	for _, s := range v.Status.Clients.Sessions {
 		if s.Connected() {
 			most = max(most, s.Devices)
@@ -146,7 +146,7 @@ func tooltip(v view, say texts.Printer) string {
 		args["product"] = name(v.muted())
 	case icon.Reporting:
 		key = "tray.tooltip.reporting"
-		args["n"] = strconv.Itoa(v.served())
+		args["n"] = strconv.Itoa(v.reportedDevices())
 	}
 	return shorten(say.Text(key, args), maxTooltip)
 }

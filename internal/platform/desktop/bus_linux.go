@@ -28,9 +28,9 @@ func (d Desktop) Bus() (string, error) {
 		"start this in the desktop's session")
 }
 
-// Appears reports whether the signal means that a name has got an owner. Any program of the session can send such a signal, but not with
+// NameAcquired reports whether the signal means that a name has got an owner. Any program of the session can send such a signal, but not with
 // the bus as its sender.
-func Appears(s *dbus.Signal, name string) bool {
+func NameAcquired(s *dbus.Signal, name string) bool {
 	const bus = "org.freedesktop.DBus"
 	return s.Sender == bus && s.Name == bus+".NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""
 }
@@ -126,7 +126,7 @@ func (s *Session) FollowScheme(ctx context.Context, tell func(Scheme)) error {
 
 // mayChangeScheme reports whether the scheme should be read again. A portal that has ended is not restarted for that.
 func mayChangeScheme(s *dbus.Signal) bool {
-	return s.Name == PortalSettings+".SettingChanged" || Appears(s, Portal)
+	return s.Name == PortalSettings+".SettingChanged" || NameAcquired(s, Portal)
 }
 
 // scheme reads the scheme from the portal.

@@ -26,7 +26,7 @@ const (
 // change is missed in between.
 type fileWatch struct {
 	path    string // absolute
-	gate    platform.CallGuard
+	guard   platform.CallGuard
 	changed signal.Signal
 	closed  chan struct{}
 	once    sync.Once
@@ -42,7 +42,7 @@ func watchFile(what, path string) (*fileWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{path: absolute, gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
+	w := &fileWatch{path: absolute, guard: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
 	_, _ = w.watching()
 	return w, nil
 }
@@ -104,7 +104,7 @@ func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)
 			w.changed.Notify()
 		}
 	}
-	r, err := platform.CallWithContext(ctx, w.gate, func() (T, error) {
+	r, err := platform.CallWithContext(ctx, w.guard, func() (T, error) {
 		defer end()
 		return read()
 	})

@@ -33,10 +33,10 @@ type presenceID any
 
 // entry is a device as the OS lists it.
 type entry struct {
-	id      presenceID
-	device  hid.Device
-	plugged bool          // if it is new: it was plugged in, and not just bound to its driver again
-	unclear *health.Error // why it could not be read: only device.Node is valid then
+	id         presenceID
+	device     hid.Device
+	plugged    bool          // if it is new: it was plugged in, and not just bound to its driver again
+	unreadable *health.Error // why it could not be read: only device.Node is valid then
 }
 
 // connection is an open device.

@@ -57,7 +57,7 @@ func (h *hidclass) list() ([]entry, error) {
 		return nil, err
 	}
 	found := make(map[string]described)
-	var unclear []entry
+	var unreadable []entry
 	for _, i := range interfaces {
 		path := strings.ToLower(i.Path)
 		h.mu.Lock()
@@ -72,9 +72,9 @@ func (h *hidclass) list() ([]entry, error) {
 		case err == nil:
 			found[path] = k
 		case !errors.Is(err, fs.ErrNotExist): // it is just going
-			e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+			e := entry{unreadable: health.Wrap(err, health.Unexplained, health.Warning, nil)}
 			e.device.Node = i.Instance
-			unclear = append(unclear, e)
+			unreadable = append(unreadable, e)
 		}
 		err = nil
 	}
@@ -83,7 +83,7 @@ func (h *hidclass) list() ([]entry, error) {
 	h.mu.Lock()
 	h.nodes = nodes
 	h.mu.Unlock()
-	return append(entries, unclear...), nil
+	return append(entries, unreadable...), nil
 }
 
 // ask describes a collection. A driver that hangs costs one goroutine, however often devices are listed, and delays no other collection.

@@ -76,7 +76,7 @@ func (r *hidraw) list() ([]entry, error) {
 		if !ok {
 			if k, err = r.describe(id); err != nil {
 				if linux.Exists(id.path) {
-					e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+					e := entry{unreadable: health.Wrap(err, health.Unexplained, health.Warning, nil)}
 					e.device.Node = filepath.Base(path)
 					entries = append(entries, e)
 				}

@@ -240,8 +240,8 @@ func (h *manager) scan() ([]*presence, error) {
 	found := make(map[presenceID]*presence)
 	var present []*presence
 	for _, e := range entries {
-		if e.unclear != nil {
-			h.note(e.device.Node, e.unclear)
+		if e.unreadable != nil {
+			h.note(e.device.Node, e.unreadable)
 			h.retry = platform.Sooner(h.retry, readRetry)
 			continue
 		}

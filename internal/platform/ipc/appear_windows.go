@@ -29,8 +29,8 @@ func appearEvent(address string) (*uint16, error) {
 	return windows.UTF16PtrFromString(`Local\` + strings.TrimPrefix(address, paths.Pipes) + "-appears")
 }
 
-// tellAppeared notifies those who wait for an agent at address.
-func tellAppeared(address string) {
+// announceListening notifies those who wait for an agent at address.
+func announceListening(address string) {
 	name, err := appearEvent(address)
 	if err != nil {
 		return

@@ -108,7 +108,7 @@ func ListenControl(address string) (net.Listener, error) {
 		return nil, err
 	}
 	l.lock = held
-	tellAppeared(address)
+	announceListening(address)
 	return l, nil
 }
 
@@ -254,7 +254,7 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	pipe, ok := conn.(interface{ Fd() uintptr })
 	err = errors.New("it is no pipe")
 	if ok {
-		err = notMine(pipeOwner(windows.Handle(pipe.Fd())), session.User())
+		err = checkPipeOwner(pipeOwner(windows.Handle(pipe.Fd())), session.User())
 	}
 	if err != nil {
 		conn.Close()
@@ -263,8 +263,8 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-// notMine returns why p, which listens on a pipe, is not an agent of the user me in this session, or nil if it may be one.
-func notMine(p local.Process, me string) error {
+// checkPipeOwner returns why p, which listens on a pipe, is not an agent of the user me in this session, or nil if it may be one.
+func checkPipeOwner(p local.Process, me string) error {
 	switch {
 	case p.Denied:
 		return fmt.Errorf("the process that listens there (%d) runs as administrator or belongs to another user: end it", p.PID)

@@ -139,7 +139,7 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 	defer watch.Close()
 	logged := "" // the unwatchable folders that were logged last
 	for {
-		unwatched, err := armIPC(watch)
+		unwatched, err := armWatch(watch)
 		if err != nil {
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
@@ -155,8 +155,8 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 	}
 }
 
-// armIPC returns the folders that cannot be watched, or an error if none can.
-func armIPC(watch *files.PathWatch) (unwatched string, err error) {
+// armWatch returns the folders that cannot be watched, or an error if none can.
+func armWatch(watch *files.PathWatch) (unwatched string, err error) {
 	sees, errs := watch.Arm()
 	var texts []string
 	for _, err := range errs {

@@ -22,5 +22,5 @@ func VendorOf(address string) string { return filepath.Base(filepath.Dir(address
 // PolicyValues returns none: on this system the administrator's policy is in files.
 func PolicyValues(string) (key string, values map[string]string, err error) { return "", nil, nil }
 
-// RefuseSystemSettings returns nil: only root can create files where the administrator's settings are.
-func RefuseSystemSettings(string) error { return nil }
+// CheckSystemSettings returns nil: only root can create files where the administrator's settings are.
+func CheckSystemSettings(string) error { return nil }

@@ -64,10 +64,10 @@ func policyText(k registry.Key, name string) (string, error) {
 	return "", fmt.Errorf("type %d of the registry is none of REG_SZ, REG_MULTI_SZ, REG_DWORD and REG_QWORD", kind)
 }
 
-// RefuseSystemSettings returns why the administrator's settings at path are ignored; nil if they count or there are none. Every user may
+// CheckSystemSettings returns why the administrator's settings at path are ignored; nil if they count or there are none. Every user may
 // create folders in %PROGRAMDATA%, and files in most folders there: so both must belong to an administrator. For a link the owner of the
 // link counts.
-func RefuseSystemSettings(path string) error {
+func CheckSystemSettings(path string) error {
 	if path == "" {
 		return nil
 	}

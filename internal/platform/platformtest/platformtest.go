@@ -33,8 +33,8 @@ func NoLeak(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before, ipctest.Kept) })
 }
 
-// Hear waits for a notification.
-func Hear(t *testing.T, b signal.Signal) {
+// AwaitSignal waits for a notification.
+func AwaitSignal(t *testing.T, b signal.Signal) {
 	t.Helper()
 	select {
 	case <-b:

@@ -83,10 +83,10 @@ func TestResume(t *testing.T) {
 	sleepSignal(t, logind, true)
 	sleepSignal(t, logind, "false") // not logind's own form
 	sleepSignal(t, logind, false)
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	sleepSignal(t, logind, true)
 	sleepSignal(t, logind, false)
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	require.EqualValues(t, 2, times.Load())
 
 	bus.Kill()
@@ -95,7 +95,7 @@ func TestResume(t *testing.T) {
 	log.await(t, "tells of sleep again", 1)
 	logind = connect(t, bus, logindName)
 	sleepSignal(t, logind, false)
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	require.EqualValues(t, 3, times.Load())
 	stop()
 	require.Equal(t, 1, log.count("until the system bus is back"), "one line however often it was dialled")

@@ -74,7 +74,7 @@ func Watch(ctx context.Context, log *slog.Logger, on Events) error {
 	}
 	defer heard.Close()
 	broadcast.EndFirst() // otherwise clients may have ended already
-	stop, err := HearReturns(heard)
+	stop, err := NotifyReturns(heard)
 	if err != nil {
 		log.Warn(err.Error())
 	}
@@ -88,9 +88,9 @@ func IsReturn(what uintptr) bool {
 	return what == unlocked || what == consoleConnected || what == remoteConnected
 }
 
-// HearReturns has the window of a subscription receive a SessionChange when the user comes back to this session, until stop is called.
+// NotifyReturns has the window of a subscription receive a SessionChange when the user comes back to this session, until stop is called.
 // stop is never nil.
-func HearReturns(s *broadcast.Subscription) (stop func(), err error) {
+func NotifyReturns(s *broadcast.Subscription) (stop func(), err error) {
 	const thisSession = 0
 	if ok, _, err := registerSession.Call(uintptr(s.Window()), thisSession); ok == 0 {
 		return func() {}, fmt.Errorf("the user's return to the session is not noticed: %w", err)

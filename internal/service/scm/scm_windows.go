@@ -31,14 +31,14 @@ var Actions = []mgr.RecoveryAction{
 func Configure(s *mgr.Service) error {
 	day := uint32((24 * time.Hour).Seconds())
 	return errors.Join(
-		at("required privileges", requirePrivileges(s)),
-		at("recovery actions", s.SetRecoveryActions(Actions, day)),
-		at("no restart after errors", s.SetRecoveryActionsOnNonCrashFailures(false)), // as earlier versions had it
+		wrap("required privileges", requirePrivileges(s)),
+		wrap("recovery actions", s.SetRecoveryActions(Actions, day)),
+		wrap("no restart after errors", s.SetRecoveryActionsOnNonCrashFailures(false)), // as earlier versions had it
 	)
 }
 
-// at adds to an error what it is about.
-func at(what string, err error) error {
+// wrap adds to an error what it is about.
+func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// news records what Core Audio has reported since it was last taken.
-type news struct {
+// changes records what Core Audio has reported since it was last taken.
+type changes struct {
 	changed func()
 
 	mu     sync.Mutex
@@ -20,7 +20,7 @@ type news struct {
 }
 
 // restarted records that the service has stopped or started.
-func (n *news) restarted() {
+func (n *changes) restarted() {
 	n.mu.Lock()
 	n.over = true
 	n.mu.Unlock()
@@ -28,7 +28,7 @@ func (n *news) restarted() {
 }
 
 // hear records a change; id may be "".
-func (n *news) hear(id *uint16) uintptr {
+func (n *changes) hear(id *uint16) uintptr {
 	n.mu.Lock()
 	n.any = true
 	if id != nil {
@@ -43,7 +43,7 @@ func (n *news) hear(id *uint16) uintptr {
 }
 
 // ended reports, once, whether the service has stopped or started.
-func (n *news) ended() bool {
+func (n *changes) ended() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	over := n.over
@@ -51,7 +51,7 @@ func (n *news) ended() bool {
 	return over
 }
 
-func (n *news) take() (changed bool, reopen map[string]bool) {
+func (n *changes) take() (changed bool, reopen map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	changed, reopen = n.any, n.reopen
@@ -59,25 +59,25 @@ func (n *news) take() (changed bool, reopen map[string]bool) {
 	return changed, reopen
 }
 
-func newsOf(i *com.Instance) *news { return i.Value.(*news) }
+func changesOf(i *com.Instance) *changes { return i.Value.(*changes) }
 
 // notificationClass implements IMMNotificationClient.
 var notificationClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceNotifications,
-		func(i *com.Instance, id *uint16, _ uintptr) uintptr { return newsOf(i).hear(id) }, // OnDeviceStateChanged
-		func(i *com.Instance, id *uint16) uintptr { return newsOf(i).hear(id) },            // OnDeviceAdded
-		func(i *com.Instance, id *uint16) uintptr { return newsOf(i).hear(id) },            // OnDeviceRemoved
+		func(i *com.Instance, id *uint16, _ uintptr) uintptr { return changesOf(i).hear(id) }, // OnDeviceStateChanged
+		func(i *com.Instance, id *uint16) uintptr { return changesOf(i).hear(id) },            // OnDeviceAdded
+		func(i *com.Instance, id *uint16) uintptr { return changesOf(i).hear(id) },            // OnDeviceRemoved
 		func(i *com.Instance, _, role uintptr, _ *uint16) uintptr { // OnDefaultDeviceChanged
 			if uint32(role) != 0 {
 				return uintptr(com.OK)
 			}
-			return newsOf(i).hear(nil)
+			return changesOf(i).hear(nil)
 		},
 		func(i *com.Instance, _ *uint16, key *propertyKey) uintptr { // OnPropertyValueChanged; the key is passed by pointer, as it is large
 			if !key.ours() {
 				return uintptr(com.OK)
 			}
-			return newsOf(i).hear(nil)
+			return changesOf(i).hear(nil)
 		},
 	)
 })

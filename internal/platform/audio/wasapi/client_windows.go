@@ -20,12 +20,12 @@ const service = "Audiosrv"
 // closeLimit is how long Close waits for Core Audio.
 const closeLimit = time.Second
 
-// A Client reads endpoints. Everything except options, thread and news belongs to the thread.
+// A Client reads endpoints. Everything except options, thread and changes belongs to the thread.
 type Client struct {
 	options Options
 	parent  func(id string) string // windows.Parent
 	thread  *thread
-	news    *news
+	changes *changes
 	closing sync.Once
 
 	unwatch    func()      // of the service; nil: not watched
@@ -36,7 +36,7 @@ type Client struct {
 
 // Open returns a Client, which connects at the first Read.
 func Open(o Options) *Client {
-	return &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
+	return &Client{options: o, parent: windows.Parent, thread: newThread(), changes: &changes{changed: o.Changed}}
 }
 
 // Read returns the current state, or why it is unknown. Unless afresh, it reads only what is known to have changed.
@@ -68,7 +68,7 @@ func (c *Client) close() {
 }
 
 func (c *Client) read(afresh bool) (Reading, error) {
-	if c.news.ended() {
+	if c.changes.ended() {
 		c.disconnect()
 	}
 	if c.enumerator == nil {
@@ -77,7 +77,7 @@ func (c *Client) read(afresh bool) (Reading, error) {
 		}
 		afresh = true
 	}
-	come, reopen := c.news.take()
+	come, reopen := c.changes.take()
 	if come || afresh {
 		if err := c.enumerate(reopen); err != nil {
 			return Reading{}, err
@@ -110,13 +110,13 @@ func (c *Client) read(afresh bool) (Reading, error) {
 // connect creates the enumerator, and registers for notifications before anything is read.
 func (c *Client) connect() (err error) {
 	if c.unwatch == nil {
-		c.unwatch, _ = windows.WatchService(service, c.news.restarted) // Wine has no such service
+		c.unwatch, _ = windows.WatchService(service, c.changes.restarted) // Wine has no such service
 	}
 	c.endpoints = make(map[string]*endpoint)
 	if c.enumerator, err = com.Create(classEnumerator, ifaceEnumerator); err != nil {
 		return fmt.Errorf("make its enumerator: %w", err)
 	}
-	c.listener = notificationClass().New(c.news)
+	c.listener = notificationClass().New(c.changes)
 	if err := c.enumerator.Call(enumeratorRegister, c.listener.Pointer()); err != nil {
 		return fmt.Errorf("listen to Core Audio: %w", err)
 	}

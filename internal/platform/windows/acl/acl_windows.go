@@ -30,9 +30,9 @@ const (
 	making  = reading | windows.FILE_GENERIC_WRITE | windows.GENERIC_WRITE
 )
 
-// OnlyAdministratorsChange returns nil if only administrators can change the program at path, replace it, or add a DLL beside it,
+// OnlyAdministratorsCanChange returns nil if only administrators can change the program at path, replace it, or add a DLL beside it,
 // according to the access lists of the program, its folder and all folders above.
-func OnlyAdministratorsChange(path string) error {
+func OnlyAdministratorsCanChange(path string) error {
 	path = filepath.Clean(path)
 	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
 		return fmt.Errorf("%s is not on a disk of this machine", path)
