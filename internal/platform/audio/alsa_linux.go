@@ -136,23 +136,21 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool
 	values, hidden = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
 	differ := map[string]bool{} // names whose settings differ
 	for _, id := range ids {
-		info := ctlElemInfo{ID: id}
-		err := ioctl(ctlInfo, unsafe.Pointer(&info))
-		if err == nil && !info.shown() {
+		info, v := ctlElemInfo{ID: id}, ctlElemValue{ID: id}
+		infoErr := ioctl(ctlInfo, unsafe.Pointer(&info))
+		if infoErr == nil && !info.shown() {
 			hidden[id.NumID] = true
 			continue
 		}
-		v := ctlElemValue{ID: id}
+		err := infoErr
 		if err == nil {
 			err = ioctl(ctlRead, unsafe.Pointer(&v))
-			if errors.Is(err, unix.ENOENT) {
-				continue // removed since it was listed
-			}
-		} else if !errors.Is(err, unix.ENODEV) {
-			continue // likewise
 		}
-		if errors.Is(err, unix.ENODEV) {
+		switch {
+		case errors.Is(err, unix.ENODEV):
 			return mixerValues{}, nil, fmt.Errorf("the card is gone: %w", err)
+		case infoErr != nil, errors.Is(err, unix.ENOENT):
+			continue // removed since it was listed
 		}
 		name := id.key()
 		if info.Type != ctlTypeBoolean {
@@ -198,23 +196,20 @@ func (info ctlElemInfo) shown() bool {
 // setting returns the value that all channels of a control share as a text, or "".
 func setting(ioctl linux.Ioctl, info ctlElemInfo, v ctlElemValue) string {
 	count := min(int(info.Count), len(v.Values))
-	numbers := slices.Compact(slices.Clone(v.Values[:count]))
-	if info.Type == ctlTypeEnumerated {
-		items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
-		chosen := slices.Compact(slices.Clone(items[:count]))
-		if len(chosen) != 1 {
-			return ""
+	if info.Type == ctlTypeInteger {
+		if numbers := slices.Compact(v.Values[:count]); len(numbers) == 1 {
+			return strconv.Itoa(numbers[0])
 		}
-		info.Enumerated.Item = chosen[0]
-		if err := ioctl(ctlInfo, unsafe.Pointer(&info)); err != nil {
-			return ""
-		}
-		return linux.CString(info.Enumerated.Name[:])
-	}
-	if len(numbers) != 1 {
 		return ""
 	}
-	return strconv.Itoa(numbers[0])
+	items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
+	if chosen := slices.Compact(items[:count]); len(chosen) == 1 {
+		info.Enumerated.Item = chosen[0]
+		if ioctl(ctlInfo, unsafe.Pointer(&info)) == nil {
+			return linux.CString(info.Enumerated.Name[:])
+		}
+	}
+	return ""
 }
 
 func (id ctlElemID) key() string {
