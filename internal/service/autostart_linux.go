@@ -118,7 +118,7 @@ func (s *autostart) start() (Step, error) {
 		}
 		defer ready.close()
 		cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // it is to outlive this command
-		cmd.Env = append(cmd.Environ(), notifySocket+"="+ready.address())
+		cmd.Env = append(cmd.Environ(), notifySocket+"="+ready.LocalAddr().String())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		cmd.Dir = "/"
 		if err := cmd.Start(); err != nil {
@@ -146,8 +146,6 @@ func newReadiness() (*readiness, error) {
 	}
 	return &readiness{folder, conn}, nil
 }
-
-func (r *readiness) address() string { return r.LocalAddr().String() }
 
 func (r *readiness) close() {
 	_ = r.Close()

@@ -68,11 +68,6 @@ func NewNotifier(getenv func(string) string) *Notifier {
 // sign of life each time that answers returns, so that an agent that hangs falls silent. If nobody listens at the address, it was
 // inherited from somebody else's service, such as the desktop's, and nothing is reported. Run returns when ctx ends.
 func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
-	tell := func(state string) {
-		if err := n.send(state); err != nil {
-			log.Warn("the service manager may take the agent for hung, and restart it", "reason", err)
-		}
-	}
 	if answers(); ctx.Err() == nil {
 		err := n.send("READY=1")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
@@ -91,8 +86,11 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 		} else {
 			context.AfterFunc(ctx, stop)
 			for wait() == nil {
-				if answers(); ctx.Err() == nil {
-					tell(alive)
+				if answers(); ctx.Err() != nil {
+					break
+				}
+				if err := n.send(alive); err != nil {
+					log.Warn("the service manager may take the agent for hung, and restart it", "reason", err)
 				}
 			}
 		}

@@ -100,10 +100,7 @@ func (b builder) check(a action, key string, on bool) item {
 // slots fits a list into n rows, and fills those that are left with hidden.
 func slots(n int, list []item, hidden item) []item {
 	list = slices.Clone(list[:min(n, len(list))])
-	for len(list) < n {
-		list = append(list, hidden)
-	}
-	return list
+	return append(list, slices.Repeat([]item{hidden}, n-len(list))...)
 }
 
 // agent says that the agent is down or starting. If it is up, the other rows show that.
@@ -129,9 +126,7 @@ func (b builder) products() []item {
 		rows = append(rows, product, b.mute(p))
 	}
 	rows = rows[:min(len(rows), 2*maxProducts)]
-	for len(rows) < 2*maxProducts {
-		rows = append(rows, item{Children: noParts}, item{Disabled: true})
-	}
+	rows = append(rows, slices.Repeat([]item{{Children: noParts}, {Disabled: true}}, maxProducts-len(rows)/2)...)
 	more := len(list) - maxProducts
 	return append(rows,
 		b.lineIf(b.Agent == agentUp && len(list) == 0, "tray.product.none", nil),

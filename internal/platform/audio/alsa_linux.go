@@ -242,10 +242,8 @@ func allOf(channels []int) devices.Tri {
 		return devices.Unknown
 	}
 	first := channels[0] != 0
-	for _, c := range channels {
-		if (c != 0) != first {
-			return devices.Unknown
-		}
+	if slices.ContainsFunc(channels, func(c int) bool { return (c != 0) != first }) {
+		return devices.Unknown
 	}
 	return devices.Of(first)
 }

@@ -47,9 +47,7 @@ type answered struct {
 	err  error
 }
 
-var videoNodeName = regexp.MustCompile(`^video[0-9]+$`)
-
-func isVideoNode(name string) bool { return videoNodeName.MatchString(name) }
+var isVideoNode = regexp.MustCompile(`^video[0-9]+$`).MatchString
 
 // scan finds the nodes in sysfs, with what is remembered of them.
 func (c *source) scan() ([]*presence, error) {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,9 +17,7 @@ func Replace(path string, content []byte, mode fs.FileMode) error {
 	if err == nil {
 		err = f.Chmod(mode)
 	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -124,14 +125,9 @@ func (h *hidclass) backlog() int { return classBacklog }
 
 // isUnplugged includes denied access: an open device denies it only while it is being removed.
 func (h *hidclass) isUnplugged(err error) bool {
-	for _, gone := range []error{
+	return slices.ContainsFunc([]error{
 		windows.ERROR_DEVICE_NOT_CONNECTED, windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_OPERATION_ABORTED, windows.ERROR_ACCESS_DENIED,
-	} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	}, func(gone error) bool { return errors.Is(err, gone) })
 }
 
 func (h *hidclass) watch(announce func(node string), changed func()) {

@@ -115,7 +115,7 @@ func (n *node) read(report []byte, drained func()) (int, error) {
 	which, err := windows.WaitForMultipleObjects(events, false, 0)
 	if which == uint32(windows.WAIT_TIMEOUT) {
 		drained()
-		which, err = windows.WaitForMultipleObjects(events, false, infinite)
+		which, err = windows.WaitForMultipleObjects(events, false, windows.INFINITE)
 	}
 	switch {
 	case err != nil:

@@ -14,9 +14,6 @@ import (
 	"sidetone/internal/platform"
 )
 
-// infinite is a wait without an end.
-const infinite = windows.INFINITE
-
 // transfer is an asynchronous transfer. Its memory must stay in place until the kernel has finished.
 type transfer struct {
 	file    windows.Handle

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -158,11 +159,7 @@ func (w *folderWatch) follow(ctx context.Context, wanted func(name string) bool,
 		if err != nil {
 			return err
 		}
-		news := len(names) == 0
-		for _, name := range names {
-			news = news || wanted(name)
-		}
-		if news {
+		if len(names) == 0 || slices.ContainsFunc(names, wanted) {
 			notify()
 		}
 	}

@@ -2,6 +2,7 @@ package wasapi
 
 import (
 	"errors"
+	"slices"
 
 	"sidetone/internal/platform/windows/com"
 )
@@ -92,10 +93,5 @@ var absent = []com.HRESULT{
 var unsupported = []com.HRESULT{com.NotImplemented, com.NoInterface, com.NotFound}
 
 func isAny(err error, results []com.HRESULT) bool {
-	for _, r := range results {
-		if errors.Is(err, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(results, func(r com.HRESULT) bool { return errors.Is(err, r) })
 }
