@@ -42,7 +42,7 @@ func host(agent string, args []string) (code int, is bool) {
 	if err == nil { // else Windows ends it by force
 		defer heard.Close()
 		if err := heard.Mark(supervise.HostMark); err != nil {
-			s.Log.Warn("'service stop' does not end what starts the agent again", "reason", err)
+			s.Log.Warn("'service stop' cannot end what restarts the agent", "reason", err)
 		}
 		stop, err := session.NotifyReturns(heard)
 		if err != nil {

@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 	defer quit()
 	var restart atomic.Bool
 	if listenErr != nil {
-		o.Log.Warn("an installer cannot have the tray end in order", "reason", listenErr)
+		o.Log.Warn("an installer cannot end the tray in order", "reason", listenErr)
 	} else {
 		go func() {
 			for r := range requests {

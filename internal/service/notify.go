@@ -82,7 +82,7 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	if n.every > 0 {
 		wait, stop, err := n.tick(n.every)
 		if err != nil {
-			log.Warn("the service manager will take the agent for hung, and restart it", "reason", err)
+			log.Warn("the service manager will assume that the agent hangs, and restart it", "reason", err)
 		} else {
 			context.AfterFunc(ctx, stop)
 			for wait() == nil {
@@ -90,7 +90,7 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 					break
 				}
 				if err := n.send(alive); err != nil {
-					log.Warn("the service manager may take the agent for hung, and restart it", "reason", err)
+					log.Warn("the service manager may assume that the agent hangs, and restart it", "reason", err)
 				}
 			}
 		}

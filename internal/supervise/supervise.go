@@ -199,7 +199,7 @@ func (s *Supervisor) listSessions() {
 	}
 	all, err := s.Machine.Sessions()
 	if err != nil {
-		s.Log.Warn("the sessions of users are taken to be those of before", "err", err)
+		s.Log.Warn("the users' sessions are assumed to be unchanged", "err", err)
 	}
 	if s.listWait = min(max(2*s.listWait, lookAgain), maxWait); err == nil {
 		s.listWait = 0
@@ -241,7 +241,7 @@ func (s *Supervisor) apply(a *agent, on outcome) {
 			a.wait = firstWait
 		}
 		a.timer = time.Now().Add(a.wait)
-		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
+		s.Log.Warn("the agent will be restarted after a wait", "session", a.session.ID, "wait", a.wait)
 	case thenPause:
 		a.timer = time.Now().Add(maxWait)
 	case thenWatch:

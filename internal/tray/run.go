@@ -279,7 +279,7 @@ func (t *tray) act(ctx context.Context, a action) {
 }
 
 func (t *tray) failed(ctx context.Context, err error) {
-	t.Log.Warn("tray: what was chosen failed", "error", err)
+	t.Log.Warn("tray: the chosen action failed", "error", err)
 	t.tell(ctx, func(v *view) { v.Notice = failure("tray.failed", err) })
 }
 

@@ -176,7 +176,7 @@ func (p *port) do(job job) {
 	}
 	if e.Error != "" && e.Error != p.logged {
 		p.logged = e.Error
-		p.source.log.Warn("HID device was not sent what a rule wants", "node", p.node, "err", err)
+		p.source.log.Warn("a request to a HID device failed", "node", p.node, "err", err)
 	}
 	p.emit(e)
 }

@@ -82,7 +82,7 @@ func (w *logindWatch) run(ctx context.Context) {
 			failures = 0
 		}
 		if failures == 0 {
-			w.log.Warn("logind tells nothing of sleep until the system bus is back", "address", w.address, "err", err)
+			w.log.Warn("logind does not report sleep until the system bus is back", "address", w.address, "err", err)
 		}
 		select {
 		case <-time.After(w.pause(failures)):
@@ -106,7 +106,7 @@ func (w *logindWatch) follow(ctx context.Context, again bool) error {
 		return err
 	}
 	if again {
-		w.log.Info("logind tells of sleep again")
+		w.log.Info("logind reports sleep again")
 	} else {
 		w.log.Debug("watching logind for resume from sleep")
 	}
@@ -137,7 +137,7 @@ func (w *logindWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal
 		return fmt.Errorf("ask the system bus for logind: %w", err)
 	}
 	if !running {
-		w.log.Warn("logind tells nothing of sleep: systemd-logind does not run (or elogind in its place)")
+		w.log.Warn("logind does not report sleep: systemd-logind does not run (or elogind in its place)")
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestResume(t *testing.T) {
 	bus.Kill()
 	log.await(t, "until the system bus is back", 1)
 	bus.Start()
-	log.await(t, "tells of sleep again", 1)
+	log.await(t, "reports sleep again", 1)
 	logind = connect(t, bus, logindName)
 	sleepSignal(t, logind, false)
 	platformtest.AwaitSignal(t, heard)

@@ -19,7 +19,7 @@ import (
 // block.
 func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
 	w := newWakeDetector(kernelClocks(), resumed)
-	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is watched no longer") }
+	lost := func() { log.Warn("resume from sleep is noticed by logind alone: the wall clock is no longer watched") }
 	clock, clockErr := watchClockJumps(w.onClockSet, lost)
 	if clockErr == nil {
 		defer clock.Close()
