@@ -26,7 +26,7 @@ const (
 	Systemd   Kind = "systemd"   // a unit of the user's service manager
 	Autostart Kind = "autostart" // an entry that the desktop starts at log-in
 	Run       Kind = "run"       // a value of a Run key, which Windows starts at log-in
-	Task      Kind = "task"      // a task of Windows' Task Scheduler, likewise
+	Task      Kind = "task"      // a task of Windows' Task Scheduler that runs at log-in
 	Service   Kind = "service"   // a service of Windows, with an agent in each session
 )
 
@@ -53,7 +53,7 @@ type Agent struct {
 type Process struct {
 	PID     int
 	Started time.Time
-	Stop    func(context.Context) error // has it end in order; it may live on for a moment
+	Stop    func(context.Context) error // asks it to end in order; it may run on for a moment
 }
 
 // Installer plans an installation or its removal. The plan is empty if nothing is to be done.
@@ -81,7 +81,7 @@ type Manager interface {
 type State struct {
 	Kind      Kind      `json:"kind"`
 	Path      string    `json:"path"`      // of the definition
-	Installed bool      `json:"installed"` // the definition is there
+	Installed bool      `json:"installed"` // the definition exists
 	Enabled   bool      `json:"enabled"`   // it starts at log-in
 	Tray      bool      `json:"tray"`      // the icon starts at log-in
 	Running   bool      `json:"running"`

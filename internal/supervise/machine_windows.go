@@ -23,14 +23,14 @@ func (OwnSession) Sessions() (Sessions, error) {
 // Start starts the agent as this process's user. The agent outlives this process.
 func (o OwnSession) Start(_ Session, last int) (Process, error) { return o.start(0, false, last) }
 
-// AllSessions is a Machine of all logged-on users. It needs the system's rights.
-type AllSessions struct {
+// allSessions is a Machine of all logged-on users. It needs the system's rights.
+type allSessions struct {
 	Program
 	Check func() error // called before each start; an error forbids it
 }
 
 // Sessions lists the sessions.
-func (AllSessions) Sessions() (Sessions, error) {
+func (allSessions) Sessions() (Sessions, error) {
 	var list *windows.WTS_SESSION_INFO
 	var n uint32
 	const thisMachine, version = 0, 1
@@ -91,7 +91,7 @@ func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint
 }
 
 // Start starts the agent as the session's user.
-func (a AllSessions) Start(s Session, last int) (Process, error) {
+func (a allSessions) Start(s Session, last int) (Process, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Service runs a Supervisor as a Windows service.
-type Service struct {
+// service runs a Supervisor as a Windows service.
+type service struct {
 	Supervisor
 	Check func() error // an error forbids the start
 }
@@ -36,7 +36,7 @@ const refused = 1
 
 // Execute runs until Windows stops the service. Session events are only hints to list the sessions again: their details are out of date
 // by now.
-func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
+func (s *service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
 	status <- svc.Status{State: svc.StartPending}
 	if err := s.Check(); err != nil {
 		s.Log.Error("the service does not start: its programs could be changed by users, who would get the rights of the system", "err", err)
@@ -99,6 +99,6 @@ func RunService(args []string, trusted func(program string) error) error {
 		return err
 	}
 	idlegc.NewCollector()
-	machine := AllSessions{Program: program, Check: check}
-	return svc.Run(args[0], &Service{Supervisor: Supervisor{Machine: machine, Log: slog.New(EventLog(events))}, Check: check})
+	machine := allSessions{Program: program, Check: check}
+	return svc.Run(args[0], &service{Supervisor: Supervisor{Machine: machine, Log: slog.New(EventLog(events))}, Check: check})
 }

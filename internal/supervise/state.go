@@ -7,14 +7,14 @@ type agentState string
 
 // The states.
 const (
-	due     agentState = "due"     // it is to be started now
+	due     agentState = "due"     // it is about to be started
 	running agentState = "running" // a process of it runs
-	waiting agentState = "waiting" // it has failed, and is started again after a while
-	down    agentState = "down"    // it is not started again before its user logs on again
+	waiting agentState = "waiting" // it has failed, and will be restarted after a wait
+	down    agentState = "down"    // it stays down until its user logs on again
 	leaving agentState = "leaving" // it was asked to end
-	killed  agentState = "killed"  // it was killed, as it did not end when it was asked
-	stuck   agentState = "stuck"   // it was killed, as it hung: no other is started before it has ended, as it holds what one needs
-	ended   agentState = "ended"   // nothing of it is left, and it is forgotten
+	killed  agentState = "killed"  // it was killed because it did not end when asked
+	stuck   agentState = "stuck"   // it was killed because it hung; no other is started before it has ended, since it holds what that one needs
+	ended   agentState = "ended"   // none of its processes is left
 )
 
 // outcome is an event, as far as it decides the next state.

@@ -109,7 +109,7 @@ func notify(window windows.HWND, id uint32, what uintptr, data notifyIconData) b
 func probe(window windows.HWND) bool {
 	const id = 1
 	took := notify(window, id, nimAdd, notifyIconData{flags: nifState, state: nisHidden, stateMask: nisHidden})
-	notify(window, id, nimDelete, notifyIconData{}) // one that timed out may be there all the same
+	notify(window, id, nimDelete, notifyIconData{}) // even a call that timed out may have added it
 	return took
 }
 

@@ -34,7 +34,7 @@ type Options struct {
 	Say         texts.Printer
 	Shade       icon.Shade // "": by the colours that the user prefers
 	Getenv      func(string) string
-	Self        string   // the tray's program; "": it is not looked for
+	Self        string   // the tray's program; "": do not notice its replacement
 	Agent       string   // the agent's program
 	Flags       []string // by which its verbs find the same agent
 	Autostart   desktop.Entry

@@ -88,7 +88,7 @@ var interfaceID = regexp.MustCompile(`(?i)^USB\\.*&MI_([0-9A-F]{2})`)
 // interfaceNumber returns the number of the USB interface with an instance id. The only interface of a device has the device's id.
 func interfaceNumber(instance string) int {
 	if m := interfaceID.FindStringSubmatch(instance); m != nil {
-		n, _ := strconv.ParseUint(m[1], 16, 8) // as the expression has it
+		n, _ := strconv.ParseUint(m[1], 16, 8) // the expression ensures that it is a number
 		return int(n)
 	}
 	return 0

@@ -35,7 +35,7 @@ func announceListening(address string) {
 	if err != nil {
 		return
 	}
-	if event, err := windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name); err == nil { // else nobody waits
+	if event, err := windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name); err == nil { // otherwise nobody waits
 		_ = windows.SetEvent(event)
 		_ = windows.CloseHandle(event)
 	}

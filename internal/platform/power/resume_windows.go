@@ -49,7 +49,7 @@ func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.T
 	// Without it, a machine with modern standby reports nothing.
 	const toWindow = 0
 	if handle, _, err := registerSuspendResume.Call(uintptr(heard.Window()), toWindow); handle != 0 {
-		defer unregisterSuspendResume.Call(handle) //nolint:errcheck // the window ends it, too
+		defer unregisterSuspendResume.Call(handle) //nolint:errcheck // closing the window ends it, too
 	} else {
 		log.Warn("resume from modern standby is not noticed", "err", err)
 	}
