@@ -117,7 +117,7 @@ func (c *companion) join(server string, endpoints []devices.Endpoint) {
 	c.mu.Unlock()
 	for i := range endpoints {
 		e := &endpoints[i]
-		for _, l := range found {
+		for _, l := range slices.Backward(found) {
 			if l.Type == e.Type && l.ID == e.ID {
 				e.SeenBy = append(e.SeenBy, "miniaudio")
 				e.Default = e.Default || l.Default
