@@ -28,14 +28,13 @@ func main() {
 
 // exitCode is the system's number of an error, if it has one: that is all that Windows Installer logs.
 func exitCode(err error) int {
-	var number syscall.Errno
-	var result com.HRESULT
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &number):
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return int(number)
-	case errors.As(err, &result):
+	}
+	if result, ok := errors.AsType[com.HRESULT](err); ok {
 		return int(int32(result))
 	}
 	return -1

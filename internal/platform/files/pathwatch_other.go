@@ -148,8 +148,7 @@ func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
 			w.watched[folder] = now
 			sees = sees || folders[folder]
 		case folders[folder] && !errors.Is(err, fs.ErrNotExist):
-			var path *fs.PathError
-			if errors.As(err, &path) {
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", folder, err))

@@ -73,8 +73,7 @@ func OwnerOf(info fs.FileInfo) int {
 
 // Cause strips the path from an error of a file operation, for a reader who knows it.
 func Cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

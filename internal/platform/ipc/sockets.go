@@ -50,12 +50,10 @@ func dialError(what string, err error) error {
 
 // withoutPath strips the path from a dialling error, for a text that already has it.
 func withoutPath(err error) error {
-	var socket *net.OpError
-	var pipe *fs.PathError
-	switch {
-	case errors.As(err, &socket):
+	if socket, ok := errors.AsType[*net.OpError](err); ok {
 		return socket.Err
-	case errors.As(err, &pipe):
+	}
+	if pipe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pipe.Err
 	}
 	return err
