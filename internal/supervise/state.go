@@ -13,7 +13,7 @@ const (
 	down    agentState = "down"    // it stays down until its user logs on again
 	leaving agentState = "leaving" // it was asked to end
 	killed  agentState = "killed"  // it was killed because it did not end when asked
-	stuck   agentState = "stuck"   // it was killed because it hung; no other is started before it has ended, since it holds what that one needs
+	stuck   agentState = "stuck"   // it was killed because it hung; its locks keep another from starting before it has ended
 	ended   agentState = "ended"   // none of its processes is left
 )
 

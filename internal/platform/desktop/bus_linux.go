@@ -28,8 +28,8 @@ func (d Desktop) Bus() (string, error) {
 		"start this in the desktop's session")
 }
 
-// NameAcquired reports whether the signal means that a name has got an owner. Any program of the session can send such a signal, but not with
-// the bus as its sender.
+// NameAcquired reports whether the signal means that a name has got an owner. Any program of the session can send such a signal, but not
+// with the bus as its sender.
 func NameAcquired(s *dbus.Signal, name string) bool {
 	const bus = "org.freedesktop.DBus"
 	return s.Sender == bus && s.Name == bus+".NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == name && s.Body[2] != ""

@@ -41,7 +41,7 @@ type wakeDetector struct {
 
 	mu       sync.Mutex
 	slept    time.Duration // up to which wake-ups were reported
-	reported time.Time     // when the clocks revealed the last one; zero: the system's message has come since
+	reported time.Time     // when the clocks revealed the last one; zero: the system has reported it since
 }
 
 func newWakeDetector(c clocks, resumed func(woke time.Time)) *wakeDetector {
@@ -55,8 +55,8 @@ func (w *wakeDetector) onClockSet() {
 	w.measure()
 }
 
-// onResumeReported must be called when the system says that a sleep is over. Without a clock that runs during sleep, as on a board without a
-// battery, that is the only sign.
+// onResumeReported must be called when the system says that a sleep is over. Without a clock that runs during sleep, as on a board
+// without a battery, that is the only sign.
 func (w *wakeDetector) onResumeReported() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
