@@ -5,7 +5,6 @@ import "sidetone/internal/transition"
 // agentState is the state of one session's agent. transitions says which state follows which.
 type agentState string
 
-// The states.
 const (
 	due     agentState = "due"     // it is about to be started
 	running agentState = "running" // a process of it runs

@@ -16,7 +16,6 @@ import (
 // action is what choosing a row does.
 type action string
 
-// The actions.
 const (
 	actionStart     action = "start"
 	actionDetails   action = "details"

@@ -16,7 +16,6 @@ import (
 // agentState is the agent's state as the tray sees it.
 type agentState string
 
-// The states of the agent.
 const (
 	agentDown     agentState = "down"     // it does not run
 	agentStarting agentState = "starting" // the user has started it from the tray
