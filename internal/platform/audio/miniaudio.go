@@ -19,7 +19,6 @@ const miniaudioTimeout = 3 * time.Second
 type enumeratedDevice struct {
 	ID      string
 	Type    devices.Type
-	Name    string
 	Default bool
 }
 

@@ -58,7 +58,6 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 			out = append(out, enumeratedDevice{
 				ID:      m.id(info.ID[:]),
 				Type:    typ,
-				Name:    info.Name(),
 				Default: info.IsDefault != 0,
 			})
 		}
