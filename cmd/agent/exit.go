@@ -46,9 +46,9 @@ func exitCodeOf(err error, args []string) (code int, said bool) {
 func supervisedExit(err error) int {
 	switch {
 	case errors.As(err, new(app.InputError)):
-		return service.ExitConfig
+		return supervise.ExitConfig
 	case errors.As(err, new(*ipc.ErrRunning)):
-		return service.ExitRunning
+		return supervise.ExitRunning
 	default:
 		return exitFailed
 	}

@@ -90,7 +90,7 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
-	if err := service.WhenAsked(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
+	if err := service.ServeSupervisor(host.Getenv, cancel, func() { agent.Ping(ctx) }); err != nil {
 		log.Warn("the program that started the agent cannot ask it everything", "reason", err)
 	}
 	if listenErr != nil {

@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/crash"
 	"sidetone/internal/health"
 	"sidetone/internal/service"
+	"sidetone/internal/supervise"
 	"sidetone/internal/texts"
 )
 
@@ -119,9 +120,9 @@ func (st *serviceStatus) runs() string {
 		return "running"
 	case st.Waiting:
 		return "waiting"
-	case st.EndedWith(service.ExitConfig):
+	case st.EndedWith(supervise.ExitConfig):
 		return "misconfigured"
-	case st.EndedWith(service.ExitRunning):
+	case st.EndedWith(supervise.ExitRunning):
 		return "other"
 	case st.Result != "":
 		return "failed"

@@ -81,7 +81,7 @@ func settingsSources(cmd *cobra.Command) config.Options {
 		key, values, err := paths.PolicyValues(path)
 		o.Registry = append(o.Registry, config.Registry{Key: key, Values: values, Err: err})
 	}
-	o.Refused = paths.RefuseSystemSettings(o.SystemFile)
+	o.Refused = paths.CheckSystemSettings(o.SystemFile)
 	paths := make(map[string]string)
 	for _, k := range config.Keys() {
 		paths[k.Flag] = k.Path

@@ -1,6 +1,6 @@
-// Command service is the agent's service on Windows: with the rights of the system it has one agent run in each log-in session, as that
-// session's user. It opens nothing but Windows' service manager and its event log, reads no file, and listens to nobody.
-// docs/service-windows.md says what could be done to it.
+// Command service is the agent's service on Windows. It runs with the system's rights and keeps one agent running in each log-in session,
+// as that session's user. It uses nothing but Windows' service manager and event log, reads no file, and listens to nobody.
+// docs/service-windows.md lists what could be done to it.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 func main() {
 	system.LoadDLLsOfSystemOnly()
-	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsChange); err != nil {
+	if err := supervise.RunService(os.Args[1:], acl.OnlyAdministratorsCanChange); err != nil {
 		fmt.Fprintln(os.Stderr, filepath.Base(os.Args[0])+":", err)
 		os.Exit(1)
 	}

@@ -1,7 +1,7 @@
-// Command setup is what the package for Windows Installer runs, as the system, beside what its tables say. It is in the package and not
-// among what is installed: whatever version is on the machine, whole or not, the package's own deals with it. It has no window and no
-// console, reads no settings, no environment and nothing of a user, and its arguments are the package's constants, but for the folder,
-// which nobody chooses. docs/packaging.md says when it is called.
+// Command setup is what the package for Windows Installer runs as the system, for what its tables cannot express. It is part of the
+// package and is not installed: whatever version is on the machine, complete or not, the package's own setup deals with it. It has no
+// window and no console, and reads no settings, no environment and nothing of a user. Its arguments are constants of the package, except
+// for the folder, which nobody chooses. docs/packaging.md says when it is called.
 package main
 
 import (
@@ -26,16 +26,15 @@ func main() {
 	os.Exit(exitCode(run(os.Args[1:])))
 }
 
-// exitCode is the number of an error, if it is the system's: Windows Installer's log has that and nothing else.
+// exitCode is the system's number of an error, if it has one: that is all that Windows Installer logs.
 func exitCode(err error) int {
-	var number syscall.Errno
-	var result com.HRESULT
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &number):
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return int(number)
-	case errors.As(err, &result):
+	}
+	if result, ok := errors.AsType[com.HRESULT](err); ok {
 		return int(int32(result))
 	}
 	return -1
@@ -43,7 +42,7 @@ func exitCode(err error) int {
 
 var errArguments = errors.New("want a verb, the folder, the programs of agent, tray and service, and what the verb wants")
 
-// run does what a verb says with the programs of a folder.
+// run performs a verb on the programs of a folder.
 func run(args []string) error {
 	if len(args) < 5 {
 		return errArguments
@@ -75,13 +74,13 @@ func run(args []string) error {
 	return errArguments
 }
 
-// Tests replace these: Wine leaves out of a definition what it does not know.
+// Variables for tests: Wine drops from a definition what it does not know.
 var (
 	readTask   = tasks.Read
 	deleteTask = tasks.Remove
 )
 
-// removeTask removes the task that starts the tray's program at every user's log-in. One of its name may be somebody else's.
+// removeTask removes the task that starts the tray's program at every user's log-in. A task of that name may belong to somebody else.
 func removeTask(name, program string) error {
 	task, err := readTask(name)
 	if err != nil || task.Text == "" {
@@ -97,10 +96,10 @@ func removeTask(name, program string) error {
 	return deleteTask(name)
 }
 
-// addTask has a task start the tray's program at every user's log-in, unless some of them could put another one in its place.
+// addTask registers a task that starts the tray's program at every user's log-in, unless some users could replace that program.
 func addTask(name, folder string, programs, args []string) error {
 	for _, program := range programs[:2] {
-		if err := acl.OnlyAdministratorsChange(filepath.Join(folder, program)); err != nil {
+		if err := acl.OnlyAdministratorsCanChange(filepath.Join(folder, program)); err != nil {
 			return err
 		}
 	}

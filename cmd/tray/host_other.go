@@ -9,14 +9,14 @@ import (
 	"sidetone/internal/platform/system"
 )
 
-// host is for Windows.
+// host does nothing: only Windows starts the agent by this program.
 func host(string, []string) (code int, is bool) { return 0, false }
 
-// start lets the agent's program take the place of this one.
+// start replaces this process with the agent's program.
 func start(agent string, args []string) error { return system.Exec(agent, args) }
 
-// openLog is standard error: who starts the tray keeps that.
+// openLog logs to standard error, which whoever starts the tray keeps.
 func openLog(string) *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
-// keepFailure is for Windows.
-func keepFailure([]string, string) {}
+// logFailure does nothing: what was written to standard error is kept.
+func logFailure([]string, string) {}

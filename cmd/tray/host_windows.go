@@ -15,11 +15,11 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// hostVerb is what Windows starts at log-in: this program, since the agent's would open a console.
+// hostVerb is the verb with which Windows starts this program at log-in. The agent's own program would open a console.
 const hostVerb = "host"
 
-// host keeps the agent running in this session, without a window, until that ends in order, or Windows has this process end, with the
-// session or for an installer. It is for the verb alone.
+// host keeps the agent running in this session, without a window, until the agent ends in order or Windows ends this process: with the
+// session, or for an installer. is is false unless the verb is hostVerb.
 func host(agent string, args []string) (code int, is bool) {
 	if len(args) == 0 || args[0] != hostVerb {
 		return 0, false
@@ -42,9 +42,9 @@ func host(agent string, args []string) (code int, is bool) {
 	if err == nil { // else Windows ends it by force
 		defer heard.Close()
 		if err := heard.Mark(supervise.HostMark); err != nil {
-			s.Log.Warn("'service stop' does not end what starts the agent again", "reason", err)
+			s.Log.Warn("'service stop' cannot end what restarts the agent", "reason", err)
 		}
-		stop, err := session.HearReturns(heard)
+		stop, err := session.NotifyReturns(heard)
 		if err != nil {
 			s.Log.Warn(err.Error())
 		}
@@ -54,7 +54,8 @@ func host(agent string, args []string) (code int, is bool) {
 	return code, true
 }
 
-// events is Windows' event log where the source of that name is registered there, which takes an administrator; else nothing is kept.
+// events returns a logger to Windows' event log if the source of that name is registered there, which takes an administrator. Otherwise
+// it discards everything.
 func events(source string) *slog.Logger {
 	if eventsource.IsOurs(source) {
 		if log, err := eventlog.Open(source); err == nil { // for the life of the process
@@ -64,7 +65,7 @@ func events(source string) *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// listen has end called when Windows wants this process to end, and hears of sleep, and of the user's return to the session.
+// listen calls end when Windows wants this process to end, and notifies of sleep and of the user's return to the session.
 func listen(end func(), returns, sleeps signal.Signal) (*broadcast.Subscription, error) {
 	return broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
 		switch {

@@ -29,9 +29,9 @@ func TestMain(m *testing.M) {
 		openLog(paths.VendorOf(address))
 		panic("of the test")
 	case "fail":
-		keepFailure([]string{"--address=" + address}, "of the test")
+		logFailure([]string{"--address=" + address}, "of the test")
 	case "unknown":
-		keepFailure(nil, "of the test")
+		logFailure(nil, "of the test")
 	case "talk":
 		log := openLog(paths.VendorOf(address))
 		for range 3 << 10 {

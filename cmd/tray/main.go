@@ -1,5 +1,5 @@
-// Command tray is the tray icon. It is a separate program, because it runs all day and needs little of what the agent links.
-// 'sidetone tray' starts it.
+// Command tray is the tray icon. It is a separate program because it runs all day and needs little of what the agent links. 'sidetone
+// tray' starts it.
 package main
 
 import (
@@ -41,22 +41,22 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		said := texts.Clean(err.Error())
 		fmt.Fprintln(os.Stderr, name()+":", said)
-		keepFailure(os.Args[1:], said)
+		logFailure(os.Args[1:], said)
 		os.Exit(1)
 	}
 }
 
-// name is that of the agent's program, by which users know this one.
+// name returns the name of the agent's program, by which users know this one.
 func name() string {
 	self, _ := os.Executable()
 	return brand.NameOf(brand.AgentOf(self))
 }
 
-// addressFlag begins what 'sidetone tray' says first.
+// addressFlag begins the first argument that 'sidetone tray' passes.
 const addressFlag = "--address="
 
-// run is the tray of the agent that 'sidetone tray' has found. Who starts this program otherwise gets that verb, which reads settings and
-// knows all flags.
+// run shows the tray of the agent that 'sidetone tray' has found. If this program was started in any other way, it runs that verb, which
+// reads the settings and knows all flags.
 func run(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || !strings.HasPrefix(args[0], addressFlag) {
 		return startedBy(self, agent, args)
 	}
-	requests, deaf := installation.Listen() // first: names of events are whose who takes them first
+	requests, listenErr := installation.Listen() // before anybody else can take the names of its events
 	o, lang, err := options(agent, args)
 	if err != nil {
 		return err
@@ -84,24 +84,24 @@ func run(ctx context.Context, args []string) error {
 	o.Self = self
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	var anew atomic.Bool
-	if deaf != nil {
-		o.Log.Warn("an installer cannot have the tray end in order", "reason", deaf)
+	var restart atomic.Bool
+	if listenErr != nil {
+		o.Log.Warn("an installer cannot end the tray in order", "reason", listenErr)
 	} else {
 		go func() {
 			for r := range requests {
-				anew.Store(r == installation.Upgrade)
+				restart.Store(r == installation.Upgrade)
 				quit()
 			}
 		}()
 	}
-	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && anew.Load() {
+	if err = tray.Run(ctx, o); errors.Is(err, tray.ErrReplaced) || err == nil && restart.Load() {
 		return system.Spawn(self, args)
 	}
 	return err
 }
 
-// startedBy makes the agent's program start this one.
+// startedBy has the agent's program start this one.
 func startedBy(self, agent string, args []string) error {
 	if _, err := os.Stat(agent); err != nil || agent == self {
 		return fmt.Errorf("the tray is started by the agent's program, which is not there: %s: install both into one folder, "+
@@ -110,7 +110,7 @@ func startedBy(self, agent string, args []string) error {
 	return start(agent, append([]string{"tray", "--detach"}, args...))
 }
 
-// options are those that the arguments say. Behind the flags are those by which the agent's verbs mean the same agent.
+// options parses the arguments. Those behind the flags are the flags by which the agent's verbs find the same agent.
 func options(agent string, args []string) (o tray.Options, lang string, err error) {
 	flags := flag.NewFlagSet("tray", flag.ContinueOnError)
 	flags.StringVar(&o.Address, "address", "", "the agent's control socket")
@@ -123,17 +123,14 @@ func options(agent string, args []string) (o tray.Options, lang string, err erro
 	o.Program, o.Version, o.Vendor, o.Getenv = program, version, paths.VendorOf(o.Address), os.Getenv
 	o.Agent, o.Flags = agent, same
 	o.Autostart = desktop.TrayEntry(program, brand.TrayCommand(agent), same)
-	o.Diagnostics = func(ctx context.Context) ([]byte, error) { return status(ctx, agent, same) }
+	o.Diagnostics = func(ctx context.Context) ([]byte, error) {
+		return output(exec.CommandContext(ctx, agent, append([]string{"status"}, same...)...))
+	}
 	o.Log = openLog(o.Vendor)
 	return o, lang, nil
 }
 
-// status returns the output of 'sidetone status'.
-func status(ctx context.Context, agent string, flags []string) ([]byte, error) {
-	return output(exec.CommandContext(ctx, agent, append([]string{"status"}, flags...)...))
-}
-
-// output is what a program prints. An error is what it says.
+// output returns what a program prints. If it fails, the error is what it wrote to standard error.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	system.Hide(cmd)
 	var complaint bytes.Buffer

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// What the names end with of a program that was put out of the way, and of the copy that is to take its place.
+// Suffixes of a running program that was moved aside, and of the copy that is to take its place.
 const (
 	asideSuffix = ".old"
 	nextSuffix  = ".new"
 )
 
-// Tests replace it, to have all end in between.
+// rename is a variable so that a test can interrupt SetAside.
 var rename = os.Rename
 
-// SetAside lets an installer write over programs that run, which Windows allows nobody: each gets another name, under which it goes on,
-// and a copy takes its place. A program that is not there is left out. Whenever it is broken off, as by a power cut, a whole program is
-// in its place, or the next call puts it there.
+// SetAside lets an installer overwrite programs that run, which Windows does not allow: each is renamed, goes on under the new name, and
+// a copy takes its place. A missing program is skipped. If SetAside is interrupted, by a power cut for example, a whole program is in its
+// place or the next call puts it there.
 func SetAside(folder string, names []string) error {
 	var wrong []error
 	for _, name := range names {
@@ -35,7 +35,7 @@ func SetAside(folder string, names []string) error {
 func setAside(path string) error {
 	next := path + nextSuffix
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return rename(next, path) // broken off between the two below, when the copy was whole
+		return rename(next, path) // interrupted between the two renames below, when the copy was complete
 	} else if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func setAside(path string) error {
 	return nil
 }
 
-// copyFile returns when the copy is on the disk. What one that was broken off has left is written over.
+// copyFile returns when the copy is on disk. It overwrites what an interrupted copy has left.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -78,8 +78,8 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// RemoveAside removes what SetAside has left. What still runs is left to the next one: to have Windows remove it at a restart would have
-// every tool of an administrator say that one is due. So is a copy that is all there is of its program.
+// RemoveAside removes what SetAside has left. A program that still runs is left to the next call: to have Windows remove it at a restart
+// would make administrators' tools report that a restart is due. So is a copy that is all there is of its program.
 func RemoveAside(folder string) error {
 	old, err := filepath.Glob(filepath.Join(folder, "*.exe.*"+asideSuffix))
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package installation is how an installer on Windows deals with the programs that run from its folder, whoever has started them. It
-// talks to no pipe of a user, and runs nothing that belongs to one: it sets events that each of the programs has made for that, and
-// what they do then they do as their users.
+// Package installation is how an installer on Windows deals with the programs that run from its folder, whoever started them. It opens no
+// pipe of a user and runs nothing of theirs: it sets events that each program has made for that, and the programs act as their users.
 package installation
 
 import (
@@ -11,18 +10,18 @@ import (
 	"time"
 )
 
-// A Request is what an installer asks of a program that runs.
+// A Request is what an installer asks of a running program.
 type Request string
 
 // The requests.
 const (
-	End     Request = "end"     // end, and leave no list in any client
-	Upgrade Request = "upgrade" // have the program that is in this one's place now go on
+	End     Request = "end"     // end, after emptying the clients' lists
+	Upgrade Request = "upgrade" // hand over to the program that is now installed in its place
 )
 
-// A Process is one of the installation's programs that runs.
+// A Process is one of the installation's programs while it runs.
 type Process interface {
-	Ask(Request) (heard bool) // false: it does not listen
+	Ask(Request) (heard bool) // false: it does not listen for requests
 	Wait(time.Duration) (ended bool)
 	Kill() error
 	Close()
@@ -30,13 +29,14 @@ type Process interface {
 
 const (
 	endTime     = 5 * time.Second  // for an agent to empty the clients' lists and end: ten times what it needs
-	endAllTime  = 20 * time.Second // for those of all users, and all that is started meanwhile
-	upgradeTime = 20 * time.Second // for agents to be replaced, which go on whether or not they are waited for
-	rounds      = 3                // of looking for processes: a supervisor may just have started another one
+	endAllTime  = 20 * time.Second // for all users' agents, and whatever is started meanwhile
+	upgradeTime = 20 * time.Second // for agents to be replaced; they are even if nobody waits
+	rounds      = 3                // how often processes are listed: a supervisor may have just started another
 )
 
-// EndAll has all processes end, in order if they listen. list lists them anew at each call. stopService has the service end that would
-// start those anew which are killed; not before those that listen have ended, since it would not have them empty clients' lists.
+// EndAll ends all processes, in order if they listen. It calls list again for each round. stopService stops the service that would
+// restart killed agents; it is called only after those that listen have ended, since stopping the service does not empty the clients'
+// lists.
 func EndAll(list func() ([]Process, error), stopService func() error) error {
 	var wrong []error
 	until := time.Now().Add(endAllTime)
@@ -65,7 +65,7 @@ func EndAll(list func() ([]Process, error), stopService func() error) error {
 	return errors.Join(wrong...)
 }
 
-// UpgradeAll has all processes that listen go on as the programs that are there now. It returns when they have, or after a while.
+// UpgradeAll has all processes that listen hand over to the programs that are installed now. It returns when they have, or after a while.
 func UpgradeAll(list func() ([]Process, error)) error {
 	all, err := list()
 	if err != nil {
@@ -78,7 +78,7 @@ func UpgradeAll(list func() ([]Process, error)) error {
 	return nil
 }
 
-// ask asks all, and returns those that have heard it.
+// ask sends a request to all processes, and returns those that listen.
 func ask(all []Process, r Request) (asked []Process) {
 	for _, p := range all {
 		if p.Ask(r) {
@@ -88,7 +88,7 @@ func ask(all []Process, r Request) (asked []Process) {
 	return asked
 }
 
-// waitFor waits until all have ended, and no longer than that.
+// waitFor waits until all have ended, but no longer than limit.
 func waitFor(all []Process, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for _, p := range all {
@@ -96,7 +96,7 @@ func waitFor(all []Process, limit time.Duration) {
 	}
 }
 
-// isOf reports whether a program at path is one of those in a folder, by the name that it has or had there before it was set aside.
+// isOf reports whether the program at path is one of those in a folder, by the name that it has or had before it was moved aside.
 func isOf(path, folder string, names []string) bool {
 	dir, base := split(path)
 	if !strings.EqualFold(dir, strings.TrimRight(folder, `\/`)) {

@@ -2,7 +2,7 @@
 
 package installation
 
-// Listen hears nothing: packages of other systems run commands as each user.
+// Listen returns a closed channel: packages of other systems run commands as each user.
 func Listen() (<-chan Request, error) {
 	silent := make(chan Request)
 	close(silent)

@@ -8,15 +8,15 @@ import (
 	"sidetone/internal/platform/windows/acl"
 )
 
-// whoMayAsk is the access list of a process's events: the system and administrators do what they want, and its owner, who made it, may
+// whoMayAsk is the access list of a process's events: full access for the system and administrators; the owner, who made the event, may
 // wait for it.
 const whoMayAsk = "D:P(A;;GA;;;SY)(A;;GA;;;BA)(A;;0x00120000;;;S-1-3-4)"
 
-// names is how many there are for each event: somebody else may have taken some of them.
+// names is how many names there are for each event: somebody else may have taken some of them.
 const names = 8
 
-// Listen returns what an installer asks of this process, for the life of the process: programs call it first of all. What is asked before
-// somebody reads waits. It fails where somebody else has taken all names of one of its events: then nobody is listened to.
+// Listen returns the installer's requests to this process, for the life of the process. Programs call it before anything else. Requests
+// wait until they are read. It fails if somebody else has taken all names of one of the events: then no request is heard.
 func Listen() (<-chan Request, error) {
 	pid := windows.GetCurrentProcessId()
 	started, err := startOf(windows.CurrentProcess())
@@ -48,7 +48,7 @@ func Listen() (<-chan Request, error) {
 	return asked, nil
 }
 
-// newEvent makes the event by which this process is asked, under the first name that nobody has taken.
+// newEvent makes the event for a request under the first name that is free.
 func newEvent(r Request, pid uint32, started int64) (event windows.Handle, err error) {
 	for n := range names {
 		if event, err = acl.NewEvent(eventName(r, pid, started, n), whoMayAsk, false); err == nil {
@@ -58,12 +58,12 @@ func newEvent(r Request, pid uint32, started int64) (event windows.Handle, err e
 	return 0, err
 }
 
-// eventName is that of an event by which a process is asked. The time of its start, in units of 100 ns, is known to nobody before.
+// eventName is the name of a process's event for a request. Nobody can know the start time, in units of 100 ns, in advance.
 func eventName(r Request, pid uint32, started int64, n int) string {
 	return fmt.Sprintf(`Global\sidetone-%s-%d-%x-%d`, r, pid, started, n)
 }
 
-// startOf is when a process was started, in units of 100 ns.
+// startOf returns when a process was started, in units of 100 ns.
 func startOf(process windows.Handle) (int64, error) {
 	var made, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(process, &made, &exited, &kernel, &user); err != nil {

@@ -2,7 +2,7 @@ package installation
 
 import "golang.org/x/sys/windows/registry"
 
-// Package is the code of the package that was installed last; "": none says so.
+// Package returns the product code of the package that was installed last, or "".
 func Package(name string) string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `Software\`+name, registry.QUERY_VALUE)
 	if err != nil {

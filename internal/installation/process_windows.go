@@ -11,14 +11,14 @@ import (
 	"sidetone/internal/platform/windows/acl"
 )
 
-// process is one by its handle.
+// process is a Process by its handle.
 type process struct {
 	handle  windows.Handle
 	pid     uint32
 	started int64
 }
 
-// Running lists the processes of these programs of a folder, of all users, but not this one.
+// Running lists all users' processes of these programs of a folder, except this process.
 func Running(folder string, names []string) (list []Process, err error) {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func Running(folder string, names []string) (list []Process, err error) {
 	return list, nil
 }
 
-// open is a process that is one of the programs; nil: it is none, has ended, or is one that not even the system may touch.
+// open opens a process if it is one of the programs. It returns nil if it is not, has ended, or not even the system may touch it.
 func open(pid uint32, folder string, names []string) Process {
 	const rights = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.SYNCHRONIZE | windows.PROCESS_TERMINATE
 	handle, err := windows.OpenProcess(rights, false, pid)
@@ -59,7 +59,8 @@ func open(pid uint32, folder string, names []string) Process {
 	return nil
 }
 
-// Ask sets the event that the process has made: one that belongs to its user. Another one is somebody's who wants it to hear nothing.
+// Ask sets the event that the process has made. It must belong to the process's user: somebody else may have taken its name to keep
+// requests from it.
 func (p *process) Ask(r Request) (heard bool) {
 	user, err := userOf(p.handle)
 	if err != nil {
@@ -76,7 +77,7 @@ func (p *process) Ask(r Request) (heard bool) {
 	return heard
 }
 
-// userOf is the SID of whose a process is.
+// userOf returns the SID of a process's user.
 func userOf(process windows.Handle) (string, error) {
 	var token windows.Token
 	if err := windows.OpenProcessToken(process, windows.TOKEN_QUERY, &token); err != nil {

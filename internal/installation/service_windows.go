@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// StopService has the service of that name begin to stop, where its process is one of that program of the folder. Windows Installer waits
-// for its end before it removes it.
+// StopService tells the service of that name to stop if its process is that program of the folder. Windows Installer waits for its end
+// before it removes it.
 func StopService(name, folder, program string) error {
 	all, err := Running(folder, []string{program})
 	for _, p := range all {
-		defer p.Close() // its number is nobody else's until then
+		defer p.Close() // until then the process id cannot be reused
 	}
 	if err != nil || len(all) == 0 {
 		return err

@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// A CallGuard lets one call at a time into what no deadline can interrupt: a driver, a file on a
-// server that is gone.
+// A CallGuard serializes calls that no deadline can interrupt: into a driver, or for a file on an unreachable server.
 type CallGuard chan struct{}
 
-// NewCallGuard returns a guard behind which nothing is called.
+// NewCallGuard returns a guard without a call in progress.
 func NewCallGuard() CallGuard { return make(CallGuard, 1) }
 
-// CallWithContext returns call's result, or an error once ctx ends. A call that is abandoned so keeps
-// the guard until it returns: what hangs costs one goroutine, however often it is asked.
+// CallWithContext returns the result of call, or an error once ctx ends. An abandoned call holds the guard until it returns: so what
+// hangs costs one goroutine, however often it is called.
 func CallWithContext[T any](ctx context.Context, g CallGuard, call func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// ErrNoAnswer is what keeps a device from being used whose driver hangs.
+// ErrNoAnswer means that a device's driver hangs.
 var ErrNoAnswer = errors.New("its driver does not answer")
 
-// NextTry is how long to wait, for something that has failed since a given time, until the next of the tries that are made at these
-// times after that; 0 if they are over.
+// NextTry returns how long to wait until the next try of something that has failed since a given time, if it is tried at these times
+// after that; 0 if all tries are over.
 func NextTry(since time.Time, tries []time.Duration) time.Duration {
 	failing := time.Since(since)
 	for _, at := range tries {
@@ -20,7 +20,7 @@ func NextTry(since time.Time, tries []time.Duration) time.Duration {
 	return 0
 }
 
-// Sooner is the shorter of two waits of which 0 is none.
+// Sooner returns the shorter of two waits, of which 0 means none.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/health"
 )
 
-// Trouble makes of an error the condition that it is: that this user may not read something, else code.
+// Trouble wraps an error in the condition health.AccessDenied if permission was denied, else in that of code.
 func Trouble(err error, code health.Code, args health.Args) *health.Error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return health.Wrap(err, code, health.Warning, args)

@@ -19,7 +19,7 @@ import (
 	"sidetone/internal/platform/desktop"
 )
 
-// autostart has the desktop start the agent at log-in. Nothing restarts it, and it keeps its log itself.
+// autostart has the desktop start the agent at log-in. Nothing restarts it, and the agent keeps its log itself.
 type autostart struct {
 	Agent
 	desktop desktop.Desktop
@@ -36,7 +36,7 @@ func (s *autostart) Install(context.Context) (Plan, error) {
 	return append(s.adding(s.entry()), s.addingTray()...), nil
 }
 
-// adding writes an entry, where it is not there as it is to be.
+// adding writes an entry unless it is already there as it should be.
 func (s *autostart) adding(e desktop.Entry) Plan {
 	path := s.desktop.AutostartFile(e)
 	if old, err := os.ReadFile(path); err == nil && string(old) == e.File() {
@@ -45,7 +45,7 @@ func (s *autostart) adding(e desktop.Entry) Plan {
 	return Plan{{writing(path, e.File()), func(context.Context) error { return s.desktop.SetAutostart(e, true) }}}
 }
 
-// addingTray writes the tray's entry, but where there is one that starts nothing: the user has said so.
+// addingTray writes the tray's entry, unless the user has switched off the one that is there.
 func (s *autostart) addingTray() Plan {
 	_, err := os.Lstat(s.desktop.AutostartFile(s.Tray))
 	if len(s.Tray.Command) == 0 || err == nil && !s.desktop.Autostarts(s.Tray) {
@@ -62,10 +62,18 @@ func (s *autostart) Uninstall(ctx context.Context) (Plan, error) {
 	return append(p, s.removing(s.entry(), s.Tray)...), nil
 }
 
-// removing takes entries away, where they are. What they have started goes on.
-func (s *autostart) removing(entries ...desktop.Entry) (p Plan) {
+// removing removes the entries that are there. What they have started goes on.
+func (s *autostart) removing(entries ...desktop.Entry) Plan {
+	var paths []string
 	for _, e := range entries {
-		path := s.desktop.AutostartFile(e)
+		paths = append(paths, s.desktop.AutostartFile(e))
+	}
+	return removingFiles(paths...)
+}
+
+// removingFiles removes the files that are there.
+func removingFiles(paths ...string) (p Plan) {
+	for _, path := range paths {
 		if _, err := os.Lstat(path); err == nil {
 			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
 		}
@@ -93,7 +101,7 @@ func (s *autostart) notInstalled() error {
 	return fmt.Errorf("%s is not there: '%s service install' writes it", s.path, s.Name)
 }
 
-// start starts what the entry says, and waits until that is ready.
+// start runs the entry's command and waits until the agent is ready.
 func (s *autostart) start() (Step, error) {
 	text, err := os.ReadFile(s.path)
 	if err != nil {
@@ -110,7 +118,7 @@ func (s *autostart) start() (Step, error) {
 		}
 		defer ready.close()
 		cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // it is to outlive this command
-		cmd.Env = append(cmd.Environ(), notifySocket+"="+ready.address())
+		cmd.Env = append(cmd.Environ(), notifySocket+"="+ready.LocalAddr().String())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		cmd.Dir = "/"
 		if err := cmd.Start(); err != nil {
@@ -120,7 +128,7 @@ func (s *autostart) start() (Step, error) {
 	}}, nil
 }
 
-// readiness is the socket at which a started agent says that it is ready, as it would to systemd.
+// readiness is the socket on which a started agent says that it is ready, as it would to systemd.
 type readiness struct {
 	folder string
 	*net.UnixConn
@@ -139,14 +147,12 @@ func newReadiness() (*readiness, error) {
 	return &readiness{folder, conn}, nil
 }
 
-func (r *readiness) address() string { return r.LocalAddr().String() }
-
 func (r *readiness) close() {
 	_ = r.Close()
 	_ = os.RemoveAll(r.folder)
 }
 
-// wait returns when the agent is ready, or has ended.
+// wait returns when the agent is ready or has ended.
 func (r *readiness) wait(ctx context.Context, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	go func() {
@@ -199,7 +205,7 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 	return st, err
 }
 
-// Logs names the file in which the agent keeps its log where there is no journal, and shows its end.
+// Logs names the log file that the agent keeps without a journal, and shows its end.
 func (s *autostart) Logs(ctx context.Context, w io.Writer, lines int, follow bool) error {
 	path, err := s.LogFile(ctx)
 	if err != nil {
@@ -208,7 +214,7 @@ func (s *autostart) Logs(ctx context.Context, w io.Writer, lines int, follow boo
 	fmt.Fprintf(w, "%s:\n", path)
 	args := []string{"--lines", strconv.Itoa(lines), path}
 	if follow {
-		args = append([]string{"--follow=name", "--retry"}, args...) // the file is put aside when it is full
+		args = append([]string{"--follow=name", "--retry"}, args...) // the agent renames a full log file
 	}
 	_, err = command(ctx, w, "tail", args...)
 	return cmp.Or(ctx.Err(), err)

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// startTimeout is how long an agent may take until it is ready, or ends.
+// startTimeout is how long an agent may take until it is ready or has ended.
 const startTimeout = 30 * time.Second
 
 // endTimeout is how long an agent may take to empty the clients' lists and end: ten times what it needs.
 const endTimeout = 5 * time.Second
 
-// stopping has the agent that runs end by its local API, whoever has started it.
+// stopping ends the running agent by its local API, whoever started it.
 func (a Agent) stopping(ctx context.Context) (Plan, error) {
 	p, err := a.Running(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,9 +30,9 @@ func (a Agent) stopping(ctx context.Context) (Plan, error) {
 	}}}, nil
 }
 
-// end has an agent end, and waits for it.
+// end ends an agent and waits for it.
 func end(ctx context.Context, p Process) error {
-	process, err := openProcess(p.PID) // before it ends, after which another one may get its number
+	process, err := openProcess(p.PID) // before it ends: its pid may be reused after that
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -10,10 +10,10 @@ import (
 	"sidetone/internal/platform/files"
 )
 
-// global has systemd and the desktops start agent and tray for every user, each at its next log-in. It needs root.
+// global has systemd and the desktops start agent and tray for every user at the next log-in. It needs root.
 type global struct{ Agent }
 
-// NewGlobal registers the agent for all users of this machine. It starts and stops nobody's.
+// NewGlobal registers the agent for all users of this machine. It neither starts nor stops any agent.
 func NewGlobal(a Agent, as Kind) (Installer, error) {
 	if as != "" && as != Systemd {
 		return nil, fmt.Errorf("--as %s: for all users only systemd starts it", as)
@@ -21,7 +21,7 @@ func NewGlobal(a Agent, as Kind) (Installer, error) {
 	return &global{a}, a.check()
 }
 
-// unitsOfAll is where systemd looks for what the administrator adds to all users' service managers.
+// unitsOfAll is the folder of the units that an administrator adds to all users' service managers.
 const unitsOfAll = "/etc/systemd/user"
 
 func (g *global) unitPath() string { return filepath.Join(unitsOfAll, g.Name+".service") }
@@ -48,19 +48,14 @@ func (g *global) Uninstall(context.Context) (p Plan, err error) {
 	if _, err := os.Lstat(g.linkPath()); err == nil {
 		p = append(p, g.systemctl("disable"))
 	}
-	for _, path := range []string{g.unitPath(), g.trayPath()} {
-		if _, err := os.Lstat(path); err == nil {
-			p = append(p, Step{"remove " + path, func(context.Context) error { return os.Remove(path) }})
-		}
-	}
-	return p, nil
+	return append(p, removingFiles(g.unitPath(), g.trayPath())...), nil
 }
 
 func (g *global) Arguments(context.Context) ([]string, error) {
 	return argumentsIn(g.unitPath(), commandIn)
 }
 
-// placing adds a step that writes a file which everybody may read, if it is not there as it is to be.
+// placing adds a step that writes a world-readable file, unless it is already there as it should be.
 func placing(p Plan, path, text string) Plan {
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {
 		return p
@@ -74,9 +69,9 @@ func placing(p Plan, path, text string) Plan {
 }
 
 func (g *global) systemctl(action string) Step {
-	args := []string{"--global", action, g.Name + ".service"}
-	return Step{"systemctl --global " + action + " " + g.Name + ".service", func(ctx context.Context) error {
-		_, err := command(ctx, nil, "systemctl", args...)
+	unit := g.Name + ".service"
+	return Step{"systemctl --global " + action + " " + unit, func(ctx context.Context) error {
+		_, err := command(ctx, nil, "systemctl", "--global", action, unit)
 		return err
 	}}
 }

@@ -15,7 +15,7 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// hosts are those that look after this agent in this session, and start it again after a failure. A service of Windows is none.
+// hosts finds the processes that look after this agent in this session and restart it after a failure. A Windows service is none of them.
 func (m *manager) hosts() (list []broadcast.Marked, err error) {
 	all, err := broadcast.Find(supervise.HostMark)
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *manager) hosts() (list []broadcast.Marked, err error) {
 	}
 	own, err := os.Stat(brand.TrayOf(m.Executable))
 	if err != nil {
-		return nil, nil // nor has anything been started by it
+		return nil, nil // so it cannot have started anything
 	}
 	for _, h := range all {
 		if program, err := os.Stat(programOf(h.PID)); err == nil && os.SameFile(program, own) {
@@ -33,7 +33,7 @@ func (m *manager) hosts() (list []broadcast.Marked, err error) {
 	return list, nil
 }
 
-// programOf is the path of a process's program; "": it is not known.
+// programOf returns the path of a process's program, or "".
 func programOf(pid uint32) string {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if err != nil {
@@ -48,7 +48,7 @@ func programOf(pid uint32) string {
 	return windows.UTF16ToString(path[:n])
 }
 
-// Stop has the agent that runs end. Where none runs, what is about to start it again ends, else there would be one after a while.
+// Stop ends the running agent. If none runs, it ends what is about to start one again.
 func (m *manager) Stop(ctx context.Context) (Plan, error) {
 	p, err := m.stopping(ctx)
 	if err != nil || len(p) > 0 {

@@ -18,6 +18,7 @@ import (
 
 	"sidetone/internal/control"
 	"sidetone/internal/service"
+	"sidetone/internal/supervise"
 	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/systemd"
 )
@@ -411,7 +412,7 @@ func wrongSettings(t *testing.T, one, _ *person) {
 	require.Error(t, err)
 	require.Contains(t, string(out), "the agent finds its settings wrong")
 	st := one.state()
-	require.True(t, st.EndedWith(service.ExitConfig), "%+v", st)
+	require.True(t, st.EndedWith(supervise.ExitConfig), "%+v", st)
 	require.Zero(t, st.Restarts)
 	require.Equal(t, "failed", one.show("ActiveState"), "no start is due")
 	one.Run("mv", one.catalogue+".away", one.catalogue)
@@ -431,7 +432,7 @@ func anotherAgent(t *testing.T, one, _ *person) {
 	require.Contains(t, string(out), "an agent that was started otherwise runs (process ")
 	require.Error(t, one.Command("systemctl", "--user", "start", "acme-agent").Run())
 	st := one.state()
-	require.True(t, st.EndedWith(service.ExitRunning), "%+v", st)
+	require.True(t, st.EndedWith(supervise.ExitRunning), "%+v", st)
 	require.Zero(t, st.Restarts)
 	require.Equal(t, "failed", one.show("ActiveState"), "no start is due")
 	says, _ := one.Command(folder+"/acme-agent", "service", "status").Output()

@@ -23,7 +23,7 @@ import (
 // manager has Windows start the agent of this user, or those of all users, at log-in.
 type manager struct {
 	Agent
-	as  Kind // as which it is installed; "": as it is, else by the Run key
+	as  Kind // how to install; "": as it is installed now, else by the Run key
 	all bool
 }
 
@@ -45,7 +45,7 @@ func (a Agent) checkKind(as Kind) error {
 	return a.check()
 }
 
-// registered is how the agent is registered, for this user before all users; nil without an error: it is not.
+// registered returns how the agent is registered, for this user before all users. The starter is nil if it is not.
 func (m *manager) registered() (starter, registration, error) {
 	list := m.starters(m.all)
 	if !m.all {
@@ -106,7 +106,7 @@ func (m *manager) Install(context.Context) (p Plan, err error) {
 	return append(p, tray...), err
 }
 
-// checkPrograms refuses to start for all users what some of them may change.
+// checkPrograms refuses to start programs for all users that some of them could change.
 func (m *manager) checkPrograms(needed string) error {
 	programs := []string{m.Executable, needed}
 	if len(m.Tray.Command) > 0 {
@@ -121,7 +121,7 @@ func (m *manager) checkPrograms(needed string) error {
 	return nil
 }
 
-// trayKey is where the tray is registered.
+// trayKey is the Run key for the tray.
 func (m *manager) trayKey() desktop.RunKey {
 	if m.all {
 		return desktop.RunOfAll
@@ -129,7 +129,7 @@ func (m *manager) trayKey() desktop.RunKey {
 	return desktop.RunOfUser
 }
 
-// addingTray has the tray started at log-in; whether the user has switched that off in Windows stays.
+// addingTray registers the tray to start at log-in. If the user has switched that off in Windows, it stays off.
 func (m *manager) addingTray() (Plan, error) {
 	key, line := m.trayKey(), windows.ComposeCommandLine(m.Tray.Command)
 	old, foreign, err := key.Read(m.Tray.ID, brand.TrayOf(m.Executable))
@@ -231,7 +231,7 @@ func (m *manager) Restart(ctx context.Context) (Plan, error) {
 	return append(p, start...), err
 }
 
-// starting has the agent run again. Where the service runs, and the user has quit its agent, that is started as at log-in.
+// starting starts the agent again. If the service runs and the user has quit its agent, it is started as at log-in.
 func (m *manager) starting() (Plan, error) {
 	s, reg, err := m.registered()
 	if err != nil {
@@ -288,10 +288,10 @@ func (m *manager) awaitReady(ctx context.Context, ended <-chan struct{}) error {
 	})
 }
 
-// pollInterval is how long a command waits before it looks again.
+// pollInterval is how often a condition is checked.
 const pollInterval = 20 * time.Millisecond
 
-// poll returns when done says so or fails, or ctx ends.
+// poll returns when done reports true or an error, or ctx ends.
 func poll(ctx context.Context, not string, done func() (bool, error)) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -307,7 +307,7 @@ func poll(ctx context.Context, not string, done func() (bool, error)) error {
 	}
 }
 
-// Logs shows the end of the file in which the agent keeps its log.
+// Logs shows the end of the agent's log file.
 func (m *manager) Logs(ctx context.Context, w io.Writer, lines int, follow bool) error {
 	path, err := m.LogFile(ctx)
 	if err != nil {

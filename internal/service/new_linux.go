@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// New finds what can start the agent on this machine: what is asked for, else the user's service manager, else the desktop.
+// New picks what starts the agent on this machine: what is asked for, else the user's service manager, else the desktop.
 func New(a Agent, as Kind, getenv func(string) string) (Manager, error) {
 	if err := a.check(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func New(a Agent, as Kind, getenv func(string) string) (Manager, error) {
 	if as == Autostart || !there {
 		return desktop, nil
 	}
-	// Who has come by su or cron has no such variable, and systemctl needs it.
+	// su and cron do not set the variable, which systemctl needs.
 	if err := os.Setenv("XDG_RUNTIME_DIR", runtime); err != nil {
 		return nil, err
 	}
@@ -45,15 +45,15 @@ func New(a Agent, as Kind, getenv func(string) string) (Manager, error) {
 	return &withManager{unit, desktop}, nil
 }
 
-// managerIn reports whether the user's service manager has its socket in a runtime folder, which goes with it. Nobody connects: it
-// would log that.
+// managerIn reports whether the user's service manager has its socket in a runtime folder. The socket goes with the manager. It does not
+// connect, since the manager would log that.
 func managerIn(runtime string) bool {
 	info, err := os.Stat(filepath.Join(runtime, "systemd/private"))
 	return err == nil && info.Mode().Type() == os.ModeSocket
 }
 
-// withManager is a unit, and the tray's entry beside it. There may be an autostart entry of the agent from a time without a service
-// manager: both would start it.
+// withManager is a unit with the tray's autostart entry beside it. There may also be an autostart entry of the agent from a time without
+// a service manager: both would start it.
 type withManager struct {
 	*systemd
 	desktop *autostart

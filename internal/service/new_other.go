@@ -8,10 +8,10 @@ import (
 	"runtime"
 )
 
-// New finds what can start the agent on this machine.
+// New returns errors.ErrUnsupported.
 func New(Agent, Kind, func(string) string) (Manager, error) {
 	return nil, fmt.Errorf("service on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-// NewGlobal registers the agent for all users of this machine.
+// NewGlobal returns errors.ErrUnsupported.
 func NewGlobal(a Agent, as Kind) (Installer, error) { return New(a, as, nil) }

@@ -14,43 +14,43 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// The variables by which systemd says where it wants to hear of the agent, and how often.
+// Environment variables in which systemd says where it wants to hear from the agent, and how often.
 const (
 	notifySocket = "NOTIFY_SOCKET"
 	watchdogUsec = "WATCHDOG_USEC"
 	watchdogPID  = "WATCHDOG_PID"
 )
 
-// Notifier tells who has started the agent that it is ready, that it still answers, and that it stops: systemd's sd_notify(3), which is one
-// datagram each.
+// Notifier tells whoever has started the agent that it is ready, that it is alive, and that it stops, by the datagrams of systemd's
+// sd_notify(3).
 type Notifier struct {
 	send       func(state string) error
-	every      time.Duration // between two signs of life; 0: nobody waits for any
+	every      time.Duration // between two signs of life; 0: none are expected
 	tick       func(every time.Duration) (wait func() error, stop func(), err error)
-	handedOver atomic.Bool // another process goes on, and says itself when it stops
+	handedOver atomic.Bool // another process goes on and will report its own end
 }
 
-// SuccessorEnv is own as the environment of a process that goes on in place of this one: without the variable by which systemd's watchdog
-// watches this process alone, and without the code of a crash, which this one has reported.
+// SuccessorEnv turns the environment of this process into that of one that takes its place: without the variable that ties systemd's
+// watchdog to this process, and without the exit code of a crash that this one has reported.
 func SuccessorEnv(own []string) []string {
 	return append(own, watchdogPID+"=", supervise.LastExitVariable+"=")
 }
 
-// HandOver says that another process of this unit goes on.
+// HandOver tells systemd that another process of this unit goes on.
 func (n *Notifier) HandOver(pid int) {
 	n.handedOver.Store(true)
-	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // if it is lost, the unit ends in order with this process
+	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // if this gets lost, the unit ends in order with this process
 }
 
-// alive is the sign of life.
+// alive is the state that feeds the watchdog.
 const alive = "WATCHDOG=1"
 
-// Supervised reports whether somebody wants to hear of the agent, or of its end.
+// Supervised reports whether somebody waits for news of the agent or for its end.
 func Supervised(getenv func(string) string) bool {
 	return getenv(notifySocket) != "" || getenv(supervise.StopEventVariable) != ""
 }
 
-// NewNotifier makes one of what the environment says; nil: nobody wants to hear of the agent.
+// NewNotifier returns the Notifier that the environment asks for, or nil.
 func NewNotifier(getenv func(string) string) *Notifier {
 	address := getenv(notifySocket)
 	if address == "" {
@@ -64,15 +64,10 @@ func NewNotifier(getenv func(string) string) *Notifier {
 	return n
 }
 
-// Run says that the agent is ready once answers has returned for the first time, and from then on, where somebody waits for it, that it
-// is alive as often as answers returns: one that hangs falls silent. Where nobody listens the address was another's, as a desktop's,
-// and nobody will miss anything. It returns when ctx has ended.
+// Run reports that the agent is ready once answers has returned for the first time. From then on, if the watchdog is on, it reports a
+// sign of life each time that answers returns, so that an agent that hangs falls silent. If nobody listens at the address, it was
+// inherited from somebody else's service, such as the desktop's, and nothing is reported. Run returns when ctx ends.
 func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
-	tell := func(state string) {
-		if err := n.send(state); err != nil {
-			log.Warn("the service manager may take the agent for hung, and restart it", "reason", err)
-		}
-	}
 	if answers(); ctx.Err() == nil {
 		err := n.send("READY=1")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
@@ -87,12 +82,15 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 	if n.every > 0 {
 		wait, stop, err := n.tick(n.every)
 		if err != nil {
-			log.Warn("the service manager will take the agent for hung, and restart it", "reason", err)
+			log.Warn("the service manager will assume that the agent hangs, and restart it", "reason", err)
 		} else {
 			context.AfterFunc(ctx, stop)
 			for wait() == nil {
-				if answers(); ctx.Err() == nil {
-					tell(alive)
+				if answers(); ctx.Err() != nil {
+					break
+				}
+				if err := n.send(alive); err != nil {
+					log.Warn("the service manager may assume that the agent hangs, and restart it", "reason", err)
 				}
 			}
 		}

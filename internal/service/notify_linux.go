@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notifyTimeout is long: a machine that is busy with a log-in may take some of it, and a word that is lost has the agent killed.
+// notifyTimeout is long, since a machine that is busy with a log-in may be slow, and a lost datagram gets the agent killed.
 const notifyTimeout = 10 * time.Second
 
-// sendState sends one datagram. It blocks while the service manager takes none: so it needs no timer of Go for its deadline. An address
-// that begins with @ is an abstract one.
+// sendState sends one datagram. It blocks while the service manager accepts none, and the kernel ends that, so no Go timer is needed. An
+// address that begins with @ is abstract.
 func sendState(address, state string) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -28,8 +28,8 @@ func sendState(address, state string) error {
 	return nil
 }
 
-// tick is a time.Ticker that does not wake the agent more than it has to: before a timer of Go its runtime wakes, too, and looks every 20
-// microseconds whether it is late. The kernel's timer is like any other event. wait returns when it is time, or an error after stop.
+// tick is a time.Ticker that wakes the agent no more than necessary: shortly before a Go timer fires, the runtime wakes and polls every
+// 20 microseconds, while a kernel timer is an event like any other. wait returns when it is time, or with an error after stop.
 func tick(every time.Duration) (wait func() error, stop func(), err error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {

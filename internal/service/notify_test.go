@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestEndedWith(t *testing.T) {
-	require.True(t, State{Result: "exit-code", Exit: ExitConfig}.EndedWith(ExitConfig))
-	require.False(t, State{Result: "exit-code", Exit: 2}.EndedWith(ExitConfig))
-	require.False(t, State{Running: true, Exit: ExitConfig}.EndedWith(ExitConfig))
+	require.True(t, State{Result: "exit-code", Exit: supervise.ExitConfig}.EndedWith(supervise.ExitConfig))
+	require.False(t, State{Result: "exit-code", Exit: 2}.EndedWith(supervise.ExitConfig))
+	require.False(t, State{Running: true, Exit: supervise.ExitConfig}.EndedWith(supervise.ExitConfig))
 }

@@ -13,10 +13,10 @@ const (
 	killCommand = "kill -KILL"
 )
 
-// process is one by its pidfd.
+// process is a process by its pidfd.
 type process int
 
-// openProcess finds a process; fs.ErrNotExist: it has ended.
+// openProcess opens a process. fs.ErrNotExist means that it has ended.
 func openProcess(pid int) (process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -27,7 +27,7 @@ func openProcess(pid int) (process, error) {
 
 func (p process) close() { _ = unix.Close(int(p)) }
 
-// wait reports whether the process has ended, for which it waits no longer than that.
+// wait reports whether the process has ended, for which it waits up to limit.
 func (p process) wait(limit time.Duration) (ended bool, err error) {
 	deadline := time.Now().Add(limit)
 	for {

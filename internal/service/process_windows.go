@@ -13,10 +13,10 @@ const (
 	killCommand = "taskkill /f /pid"
 )
 
-// process is one by its handle.
+// process is a process by its handle.
 type process windows.Handle
 
-// openProcess finds a process; fs.ErrNotExist: it has ended.
+// openProcess opens a process. fs.ErrNotExist means that it has ended.
 func openProcess(pid int) (process, error) {
 	handle, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
@@ -27,7 +27,7 @@ func openProcess(pid int) (process, error) {
 
 func (p process) close() { _ = windows.CloseHandle(windows.Handle(p)) }
 
-// wait reports whether the process has ended, for which it waits no longer than that.
+// wait reports whether the process has ended, for which it waits up to limit.
 func (p process) wait(limit time.Duration) (ended bool, err error) {
 	event, err := windows.WaitForSingleObject(windows.Handle(p), uint32(max(0, limit).Milliseconds()))
 	return event == windows.WAIT_OBJECT_0, err

@@ -19,24 +19,25 @@ import (
 	"sidetone/internal/service/tasks"
 )
 
-// trusted says why a program is none that the system may start; nil: it may. Tests replace it: Wine has no access lists.
-var trusted = acl.OnlyAdministratorsChange
+// trusted returns an error if users could change a program that the system would start. It is a variable for tests, since Wine has no
+// access lists.
+var trusted = acl.OnlyAdministratorsCanChange
 
-// restartsAfterErrors is replaced by tests, too: Wine knows no such flag.
+// restartsAfterErrors is a variable for tests, since Wine does not know the flag.
 var restartsAfterErrors = scm.RestartsAfterErrors
 
-// winService is a service of Windows, whose program has the agent's run in each session.
+// winService is a Windows service whose program runs the agent in each session.
 type winService struct{ Agent }
 
 func (w winService) kind() Kind   { return Service }
 func (w winService) path() string { return "service " + w.Name }
 
-// command is how Windows starts it: its name and the agent's command are its arguments, so that it has nothing to read from a file.
+// command is the service's command line. Its name and the agent's command are arguments, so that the service need not read a file.
 func (w winService) command() []string {
 	return append([]string{brand.ServiceOf(w.Executable), w.Name, w.Executable}, w.Arguments...)
 }
 
-// open opens the service with no more rights than are needed; nil: there is none.
+// open opens the service with no more rights than needed. It returns nil if there is none.
 func (w winService) open(rights uint32) (*mgr.Service, error) {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
 	if err != nil {
@@ -76,8 +77,8 @@ func (w winService) current() (reg registration, err error) {
 	return registration{agent, has.start == mgr.StartAutomatic, has == wanted && !again, ""}, err
 }
 
-// agentIn is the agent's command in a service of ours: of this program, or of one that is not there any more. nil: somebody else has
-// registered it, as a vendor whose program has the same name.
+// agentIn returns the agent's command in a service of ours: of this program, or of one that is gone. It returns nil if somebody else has
+// registered the service, such as a vendor whose program has the same name.
 func (w winService) agentIn(c serviceConfig) []string {
 	words, err := windows.DecomposeCommandLine(c.line)
 	if err != nil || len(words) < 3 || words[1] != w.Name ||
@@ -90,17 +91,17 @@ func (w winService) agentIn(c serviceConfig) []string {
 	return words[2:]
 }
 
-// localSystem is the account as which the service runs.
+// localSystem is the account that the service runs as.
 const localSystem = "LocalSystem"
 
-// serviceConfig is how a service is registered. mgr.Service.Config reads more, which is of no use here, and not known to Wine.
+// serviceConfig is a service's registration. mgr.Service.Config reads more, which is not needed here and which Wine does not know.
 type serviceConfig struct {
 	kind, start   uint32
 	account, line string
 }
 
 func configOf(s *mgr.Service) (c serviceConfig, err error) {
-	buffer := make([]byte, 8<<10) // the most that it can be
+	buffer := make([]byte, 8<<10) // the maximum
 	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
 	if err = windows.QueryServiceConfig(s.Handle, config, uint32(len(buffer)), new(uint32)); err != nil {
 		return c, fmt.Errorf("read how the service %s is registered: %w", s.Name, err)
@@ -109,7 +110,7 @@ func configOf(s *mgr.Service) (c serviceConfig, err error) {
 	return serviceConfig{config.ServiceType, config.StartType, account, line}, nil
 }
 
-// running reports whether it runs.
+// running reports whether the service runs.
 func (w winService) running() (bool, error) {
 	s, err := w.open(windows.SERVICE_QUERY_STATUS)
 	if s == nil {
@@ -120,7 +121,7 @@ func (w winService) running() (bool, error) {
 	return status.State == svc.Running || status.State == svc.StartPending, err
 }
 
-// install refuses programs that users may change: they would get the system's rights.
+// install refuses programs that users could change, since they would get the system's rights.
 func (w winService) install() (Step, error) {
 	for _, program := range []string{brand.ServiceOf(w.Executable), w.Executable} {
 		if err := trusted(program); err != nil {
@@ -157,12 +158,12 @@ func (w winService) register() error {
 			return fmt.Errorf("change the service %s: %w", w.Name, err)
 		}
 	}
-	// What of this does not work leaves a service that works, with more rights or without a restart.
+	// If this fails, the service works all the same, with more rights or without restarts.
 	_ = scm.Configure(s)
 	return nil
 }
 
-// ours says why a service is not to be changed: it has our name, and is somebody else's.
+// ours returns an error if the service has our name but belongs to somebody else.
 func (w winService) ours(s *mgr.Service) error {
 	c, err := configOf(s)
 	if err == nil && w.agentIn(c) == nil {
@@ -171,7 +172,7 @@ func (w winService) ours(s *mgr.Service) error {
 	return err
 }
 
-// change has a service of ours start another command, and otherwise be as it is registered.
+// change updates the command of a service of ours, and resets the rest of its registration.
 func (w winService) change(s *mgr.Service) error {
 	if err := w.ours(s); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (w winService) remove() Step {
 	}}
 }
 
-// start has Windows start the service.
+// start starts the service.
 func (w winService) start() Step {
 	return Step{"start the service " + w.Name, func(context.Context) error {
 		s, err := w.open(windows.SERVICE_START)
@@ -220,7 +221,7 @@ func (w winService) start() Step {
 	}}
 }
 
-// halt has the service end, with the agents of all sessions, and waits for that.
+// halt stops the service, with the agents of all sessions, and waits for that.
 func (w winService) halt(ctx context.Context) error {
 	s, err := w.open(windows.SERVICE_STOP | windows.SERVICE_QUERY_STATUS)
 	if s == nil {

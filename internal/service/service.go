@@ -1,9 +1,9 @@
-// Package service has the agent start at log-in and live as long as the session: registration, life and what the system says of
-// it. Sound, HID devices and the client's socket belong to the session, so the agent is one user's and never the machine's.
+// Package service starts the agent at log-in and keeps it running as long as the session: registration, life cycle and state. Sound, HID
+// devices and the client's socket belong to the session, so an agent belongs to one user and never to the machine.
 //
-// github.com/kardianos/service does what service managers of all systems have in common: it writes and removes the definition,
-// enables and disables it, starts, stops and restarts. What the definition says is ours, and so is all that it has no word for:
-// what there is already, a dry run, the state, the log, and the agent's own word that it runs and still answers (Notifier).
+// github.com/kardianos/service does what all service managers have in common: it writes and removes the definition, enables and disables
+// it, and starts, stops and restarts the service. The content of the definition is ours, and so is what that package lacks: the current
+// state, a dry run, the log, and the agent's own word that it is ready and alive (Notifier).
 package service
 
 import (
@@ -16,10 +16,9 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service/tasks"
-	"sidetone/internal/supervise"
 )
 
-// Kind is what starts the agent.
+// Kind is a way to start the agent.
 type Kind string
 
 // The kinds.
@@ -27,72 +26,62 @@ const (
 	Systemd   Kind = "systemd"   // a unit of the user's service manager
 	Autostart Kind = "autostart" // an entry that the desktop starts at log-in
 	Run       Kind = "run"       // a value of a Run key, which Windows starts at log-in
-	Task      Kind = "task"      // a task of Windows' Task Scheduler, likewise
+	Task      Kind = "task"      // a task of Windows' Task Scheduler that runs at log-in
 	Service   Kind = "service"   // a service of Windows, with an agent in each session
 )
 
-// Kinds are their names, as users say them.
+// Kinds returns the names of all kinds.
 func Kinds() []string {
 	return []string{string(Systemd), string(Autostart), string(Run), string(Task), string(Service)}
 }
 
-// The codes of sysexits.h with which an agent ends that a service manager has started, where a new start would not help.
-const (
-	// ExitConfig says that there are no settings to work with. It is not the usual 2, with which a Go program ends that panics, and
-	// which must be started again.
-	ExitConfig = supervise.ExitConfig
-	// ExitRunning says that another agent of this user, or for the same client id, runs already.
-	ExitRunning = supervise.ExitRunning
-)
-
-// Agent is what is to be registered.
+// Agent is the agent to register.
 type Agent struct {
-	Name       string   // of unit or entry: that of the program, so that those of two vendors do not meet
+	Name       string   // of the unit or entry: the program's, so that two vendors' do not collide
 	Executable string   // absolute path
 	Arguments  []string // with which it runs
 
-	Tray desktop.Entry // is started at log-in as well; without a command: there is no such program
+	Tray desktop.Entry // started at log-in, too; without a command: there is no tray
 
-	// Running finds the one that runs, whoever has started it. fs.ErrNotExist means that none does.
+	// Running finds the running agent, whoever started it. fs.ErrNotExist means that none runs.
 	Running func(context.Context) (Process, error)
-	// LogFile is the path of the log that it keeps where there is no journal.
+	// LogFile returns the path of the log that the agent keeps without a journal.
 	LogFile func(context.Context) (string, error)
 }
 
-// Process is an agent that runs.
+// Process is a running agent.
 type Process struct {
 	PID     int
 	Started time.Time
-	Stop    func(context.Context) error // has it end in order; it may live on for a moment
+	Stop    func(context.Context) error // asks it to end in order; it may run on for a moment
 }
 
-// Installer plans what leads to what its methods' names say; if that is so already, nothing.
+// Installer plans an installation or its removal. The plan is empty if nothing is to be done.
 type Installer interface {
 	Install(context.Context) (Plan, error)
 	Uninstall(context.Context) (Plan, error)
-	// Arguments are those with which the agent is registered now; nil: it is not, or by a definition that is not ours.
+	// Arguments returns the arguments that the agent is registered with, or nil if it is not, or not by us.
 	Arguments(context.Context) ([]string, error)
 }
 
-// Manager registers one user's agent with one kind of starter.
+// Manager registers and controls one user's agent.
 type Manager interface {
 	Installer
-	// Start, Stop and Restart plan likewise.
+	// Start, Stop and Restart return plans, too.
 	Start(context.Context) (Plan, error)
 	Stop(context.Context) (Plan, error)
 	Restart(context.Context) (Plan, error)
 
-	// State is how it is.
 	State(context.Context) (State, error)
-	// Logs writes the last lines of the agent's log, and with follow all that come, until ctx ends.
+	// Logs writes the last lines of the agent's log and, with follow, new ones until ctx ends.
 	Logs(ctx context.Context, w io.Writer, lines int, follow bool) error
 }
 
-// State is how the registered agent is.
+// State is the state of the registered agent.
 type State struct {
 	Kind      Kind      `json:"kind"`
 	Path      string    `json:"path"`      // of the definition
-	Installed bool      `json:"installed"` // the definition is there
+	Installed bool      `json:"installed"` // the definition exists
 	Enabled   bool      `json:"enabled"`   // it starts at log-in
 	Tray      bool      `json:"tray"`      // the icon starts at log-in
 	Running   bool      `json:"running"`
@@ -104,19 +93,19 @@ type State struct {
 	Exit      int       `json:"exit,omitempty"`   // the code, or the number of the signal, with which it ended last
 }
 
-// EndedWith reports whether the agent has ended with a code of this package, and is not started again until somebody does.
+// EndedWith reports whether the agent has ended with that exit code and will not be restarted by itself.
 func (s State) EndedWith(code int) bool { return !s.Running && s.Result != "" && s.Exit == code }
 
-// Step is one thing to do.
+// Step is one step of a Plan.
 type Step struct {
-	Text string                      // what it does, in commands as far as there are any
-	do   func(context.Context) error // nil: nothing, something is left as it is
+	Text string                      // what it does, as commands where there are any
+	do   func(context.Context) error // nil: nothing is done, and Text says what is left as it is
 }
 
-// Plan is what is to be done, in order. Nothing has been done yet.
+// Plan lists what is to be done, in order. Nothing has been done yet.
 type Plan []Step
 
-// Do does it, up to the first step that fails.
+// Do performs the steps until one fails.
 func (p Plan) Do(ctx context.Context) error {
 	for _, s := range p {
 		if s.do == nil {
@@ -130,12 +119,12 @@ func (p Plan) Do(ctx context.Context) error {
 	return nil
 }
 
-// Left are the steps that do nothing: what is left as it is, and why.
+// Left returns the steps that do nothing but say what is left as it is, and why.
 func (p Plan) Left() Plan {
 	return slices.DeleteFunc(slices.Clone(p), func(s Step) bool { return s.do != nil })
 }
 
-// String says it, step by step.
+// String returns the texts of all steps.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, s := range p {
@@ -160,12 +149,12 @@ func indent(text string) string {
 	return b.String()
 }
 
-// entry has a desktop start the agent.
+// entry is the agent's autostart entry.
 func (a Agent) entry() desktop.Entry {
 	return desktop.Entry{ID: a.Name, Name: a.Name, Comment: tasks.About, Command: append([]string{a.Executable}, a.Arguments...)}
 }
 
-// check refuses what no definition can say.
+// check refuses names and arguments that no definition can hold.
 func (a Agent) check() error {
 	for _, word := range append([]string{a.Name, a.Executable}, a.Arguments...) {
 		if strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f }) {

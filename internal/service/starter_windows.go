@@ -22,21 +22,21 @@ const hostVerb = "host"
 type starter interface {
 	kind() Kind
 	path() string // of the definition, for people
-	// current is how the agent is registered; without a command: it is not.
+	// current returns how the agent is registered; without a command it is not.
 	current() (registration, error)
 	install() (Step, error)
 	remove() Step
 }
 
-// registration is how an agent is registered.
+// registration describes how an agent is registered.
 type registration struct {
 	command []string // the agent's program and its arguments; nil: it is not registered, or by somebody else
-	starts  bool     // nobody has switched it off
-	same    bool     // as it would be registered now
-	foreign string   // the command line that is started under the agent's name, of another program; "": there is none
+	starts  bool     // the user has not switched it off
+	same    bool     // exactly as install would register it
+	foreign string   // the command line of another program under the agent's name; "": none
 }
 
-// leaving says that a registration is not removed.
+// leaving is the step that leaves another program's registration alone.
 func leaving(path, line string) Step {
 	return Step{Text: "left as it is: " + path + ", which starts another program, " + line}
 }
@@ -46,7 +46,7 @@ func (a Agent) hostCommand() []string {
 	return append([]string{brand.TrayOf(a.Executable), hostVerb}, a.Arguments...)
 }
 
-// hosted is the agent of such a command; nil: it is none.
+// hosted returns the agent's command from such a command line, or nil.
 func hosted(command []string) []string {
 	if len(command) < 2 || command[1] != hostVerb {
 		return nil
@@ -54,7 +54,7 @@ func hosted(command []string) []string {
 	return append([]string{brand.AgentOf(command[0])}, command[2:]...)
 }
 
-// runKey is a value of a Run key.
+// runKey registers by a value of a Run key.
 type runKey struct {
 	Agent
 	key desktop.RunKey
@@ -83,13 +83,13 @@ func (r runKey) remove() Step {
 	return Step{"remove " + r.path(), func(context.Context) error { return r.key.Remove(r.Name) }}
 }
 
-// Tests replace these: Wine leaves out of a definition what it does not know.
+// Variables for tests: Wine drops from a definition what it does not know.
 var (
 	readTask  = tasks.Read
 	writeTask = tasks.Register
 )
 
-// logonTask is a task of one user, or of all.
+// logonTask registers by a scheduled task, of one user or of all.
 type logonTask struct {
 	Agent
 	user string // SID; "": of all
@@ -97,7 +97,7 @@ type logonTask struct {
 
 func (l logonTask) kind() Kind { return Task }
 
-// name is that of the task. Users share one folder of them.
+// name is the task's name. All users' tasks are in one folder.
 func (l logonTask) name() string {
 	if l.user == "" {
 		return l.Name
@@ -128,7 +128,7 @@ func (l logonTask) current() (reg registration, err error) {
 	}
 	wanted := l.hostCommand()
 	same := version == tasks.Version && program == wanted[0] && arguments == windows.ComposeCommandLine(wanted[1:])
-	own := l.user != "" || acl.IsAdministrators(task.Owner) // else its owner could have all users start something else
+	own := l.user != "" || acl.IsAdministrators(task.Owner) // otherwise its owner could change what all users start
 	return registration{command: hosted(words), starts: task.Enabled, same: same && task.Enabled && own}, nil
 }
 
@@ -141,7 +141,7 @@ func (l logonTask) remove() Step {
 	return Step{"remove the task " + l.name(), func(context.Context) error { return tasks.Remove(l.name()) }}
 }
 
-// starters are all ways in which Windows may start the agent for this user, the user's own first, or for all users.
+// starters returns all ways in which Windows may start the agent for this user, or for all users.
 func (a Agent) starters(all bool) (list []starter) {
 	if all {
 		return []starter{runKey{a, desktop.RunOfAll}, logonTask{a, ""}, winService{a}}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,16 +17,18 @@ import (
 
 	"github.com/kardianos/service"
 	"golang.org/x/sys/unix"
+
+	"sidetone/internal/supervise"
 )
 
-// systemd registers with the user's service manager.
+// systemd is a unit of the user's service manager.
 type systemd struct {
 	Agent
 	lib  service.Service
 	path string // of the unit
 }
 
-// neverRun is for the library, which also runs services of Windows: ours run by themselves.
+// neverRun satisfies the library, which can also run Windows services: ours are run by systemd.
 type neverRun struct{}
 
 func (neverRun) Start(service.Service) error { return nil }
@@ -54,7 +57,7 @@ func newSystemd(a Agent, home string) (*systemd, error) {
 
 func (s *systemd) unitName() string { return s.Name + ".service" }
 
-// systemctl is the text of a command.
+// systemctl is a command, for people.
 func (s *systemd) systemctl(action string) string {
 	return "systemctl --user " + action + " " + s.unitName()
 }
@@ -73,7 +76,7 @@ func (s *systemd) Install(ctx context.Context) (Plan, error) {
 		if st.Installed && st.Enabled && string(old) == s.Unit() {
 			return nil, nil
 		}
-		p = append(p, s.removal()) // the library refuses to write over it
+		p = append(p, s.removal()) // the library refuses to overwrite it
 	}
 	text := fmt.Sprintf("%s\n%s\nsystemctl --user daemon-reload", writing(s.path, s.Unit()), s.systemctl("enable"))
 	return append(p, Step{text, func(context.Context) error { return s.lib.Install() }}), nil
@@ -97,7 +100,7 @@ func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
 	}
 	if st.Result != "" {
 		p = append(p, Step{s.systemctl("reset-failed"), func(ctx context.Context) error {
-			_, _ = s.output(ctx, "reset-failed", s.unitName()) // it fails where nothing is left to forget
+			_, _ = s.output(ctx, "reset-failed", s.unitName()) // it fails if there is nothing to reset
 			return nil
 		}})
 	}
@@ -112,7 +115,7 @@ func (s *systemd) Arguments(ctx context.Context) ([]string, error) {
 	return argumentsIn(st.Path, commandIn)
 }
 
-// removal takes the unit away. An agent that runs goes on.
+// removal removes the unit. A running agent goes on.
 func (s *systemd) removal() Step {
 	text := fmt.Sprintf("%s\nremove %s\nsystemctl --user daemon-reload", s.systemctl("disable"), s.path)
 	return Step{text, func(context.Context) error { return s.lib.Uninstall() }}
@@ -141,7 +144,7 @@ func (s *systemd) Restart(ctx context.Context) (Plan, error) {
 	return s.starting("restart", st, s.lib.Restart), nil
 }
 
-// starting starts an agent, which returns when that has said that it is ready. One that was given up may be tried again.
+// starting starts the agent and waits until it is ready. A unit that systemd has given up is reset first.
 func (s *systemd) starting(action string, st State, start func() error) Plan {
 	var p Plan
 	if st.Result == "start-limit-hit" {
@@ -157,17 +160,17 @@ func (s *systemd) starting(action string, st State, start func() error) Plan {
 		}
 		now, stateErr := s.State(ctx)
 		switch {
-		case stateErr == nil && now.EndedWith(ExitConfig):
+		case stateErr == nil && now.EndedWith(supervise.ExitConfig):
 			return fmt.Errorf("the agent finds its settings wrong: see '%s service logs', or '%s config check'", s.Name, s.Name)
-		case stateErr == nil && now.EndedWith(ExitRunning):
+		case stateErr == nil && now.EndedWith(supervise.ExitRunning):
 			return fmt.Errorf("another agent runs: end it with '%s stop'; '%s service logs' says which", s.Name, s.Name)
 		}
 		return fmt.Errorf("%w: see '%s service logs'", err, s.Name)
 	}})
 }
 
-// refused is why the service manager has started nothing, which it calls a success. A unit that does not run it forgets, with the
-// conditions that were met.
+// refused returns why systemd has started nothing, which it reports as success. systemd forgets a unit that does not run, including that
+// its conditions were met.
 func (s *systemd) refused(ctx context.Context) error {
 	met, err := s.output(ctx, "show", s.unitName(), "--property=ConditionResult", "--value")
 	if err != nil || strings.TrimSpace(met) != "no" {
@@ -211,9 +214,7 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 		Running: props["ActiveState"] == "active", Waiting: props["ActiveState"] == "activating",
 		PID: number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
 	}
-	if st.Path == "" {
-		st.Path = s.path
-	}
+	st.Path = cmp.Or(st.Path, s.path)
 	if props["Result"] != "success" {
 		st.Result = props["Result"]
 	}
@@ -223,7 +224,7 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 	return st, nil
 }
 
-// sinceBoot is when the clock that counts from the machine's start showed as many microseconds.
+// sinceBoot converts a reading of the monotonic clock, in microseconds, to a time.
 func sinceBoot(usec int) time.Time {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -238,23 +239,20 @@ func (s *systemd) Logs(ctx context.Context, w io.Writer, lines int, follow bool)
 		args = append(args, "--follow")
 	}
 	_, err := command(ctx, w, "journalctl", args...)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
-// askTimeout bounds a question to the service manager.
+// askTimeout bounds one query to the service manager.
 const askTimeout = 10 * time.Second
 
-// output asks the service manager.
+// output queries the service manager.
 func (s *systemd) output(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return command(ctx, nil, "systemctl", append([]string{"--user"}, args...)...)
 }
 
-// command runs a program that writes to w, or else into the result.
+// command runs a program that writes to w, or if that is nil to the result.
 func command(ctx context.Context, w io.Writer, name string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -270,7 +268,7 @@ func command(ctx context.Context, w io.Writer, name string, args ...string) (str
 	return out.String(), nil
 }
 
-// argumentsIn are those of the program in a definition; nil: there is no such file, or it is not ours.
+// argumentsIn returns the program's arguments in a definition, or nil if there is no such file or it is not ours.
 func argumentsIn(path string, command func(definition string) ([]string, error)) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	tailBytes  = 1 << 20 // of a file, in which its last lines are looked for
+	tailBytes  = 1 << 20 // how much of a file is searched for its last lines
 	tailRepeat = 250 * time.Millisecond
 )
 
-// tail writes the last lines of a file, and with follow what is added to it, and to the one that takes its place, until ctx ends. It does
-// not keep the file open: nobody could put it aside.
+// tail writes the last lines of a file and, with follow, what is added to it and to its successor, until ctx ends. It does not keep the
+// file open, since the agent could not rename it then.
 func tail(ctx context.Context, w io.Writer, path string, lines int, follow bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func tail(ctx context.Context, w io.Writer, path string, lines int, follow bool)
 			return ctx.Err()
 		}
 		if info, err := os.Stat(path); err == nil && info.Size() < at {
-			at = 0 // another one has taken its place
+			at = 0 // it was replaced
 		}
 		if text, err = readFrom(path, at); errors.Is(err, fs.ErrNotExist) {
 			err = nil

@@ -6,9 +6,10 @@ import (
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/service/tasks"
+	"sidetone/internal/supervise"
 )
 
-// unit is the systemd unit. docs/service.md says why each line is as it is, and which are missing.
+// unit is the systemd unit. docs/service.md explains each line, and those that are missing.
 const unit = `# Written by '@NAME@ service install'. Changes belong into a drop-in: systemctl --user edit @NAME@
 [Unit]
 Description=@ABOUT@ (@NAME@)
@@ -49,20 +50,20 @@ SystemCallErrorNumber=EPERM
 WantedBy=@WANTEDBY@
 `
 
-// wantedBy starts the agent.
+// wantedBy is the target that starts the agent.
 const wantedBy = "default.target"
 
-// Unit is the text of the agent's systemd unit.
+// Unit returns the text of the agent's systemd unit.
 func (a Agent) Unit() string {
 	words := []string{unitWord(a.Executable, true)}
 	for _, arg := range a.Arguments {
 		words = append(words, unitWord(arg, false))
 	}
 	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", tasks.About, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
-		"@FINAL@", fmt.Sprint(ExitConfig, ExitRunning)).Replace(unit)
+		"@FINAL@", fmt.Sprint(supervise.ExitConfig, supervise.ExitRunning)).Replace(unit)
 }
 
-// commandIn reads the words of ExecStart back, as Unit writes them.
+// commandIn parses the ExecStart that Unit writes.
 func commandIn(unit string) ([]string, error) {
 	_, rest, _ := strings.Cut(unit, "\nExecStart=")
 	line, _, _ := strings.Cut(rest, "\n")
@@ -73,8 +74,8 @@ func commandIn(unit string) ([]string, error) {
 	return words, err
 }
 
-// unitWord quotes a word of a command line of systemd, which would else replace specifiers (%h) and, but for the program itself,
-// variables ($HOME).
+// unitWord quotes a word of a systemd command line, in which specifiers (%h) and, except in the program's path, variables ($HOME) would
+// otherwise be expanded.
 func unitWord(word string, program bool) string {
 	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word)
 	if !program {

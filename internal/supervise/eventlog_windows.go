@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/windows/svc/eventlog"
 )
 
-// sameAfter is when a line is worth being written again that was written before: what lasts is tried again every minute, for days.
-const sameAfter = time.Hour
+// repeatAfter is when a line that was logged before is logged again: a lasting failure is retried every minute, for days.
+const repeatAfter = time.Hour
 
-// EventLog has each line in Windows' event log, and nowhere else; the same one at most once an hour.
+// EventLog returns a handler that writes each line to Windows' event log, the same line at most once an hour.
 func EventLog(to *eventlog.Log) slog.Handler { return newEvents(to) }
 
 func newEvents(to writer) *events {
@@ -23,7 +23,7 @@ func newEvents(to writer) *events {
 	return e
 }
 
-// writer is what events needs of an eventlog.Log.
+// writer is what events uses of an eventlog.Log.
 type writer interface {
 	Info(number uint32, text string) error
 	Warning(number uint32, text string) error
@@ -35,10 +35,10 @@ type events struct {
 	to      writer
 	mu      sync.Mutex
 	line    bytes.Buffer
-	written map[string]time.Time // when a line was, within the last hour
+	written map[string]time.Time // when each line of the last hour was written
 }
 
-// The numbers of events. Windows shows the text alone of sources that it knows by eventlog.InstallAsEventCreate.
+// Event ids. Windows shows only the text of sources that were registered by eventlog.InstallAsEventCreate.
 const (
 	eventInfo    = 1
 	eventWarning = 2
@@ -52,7 +52,7 @@ func (e *events) Handle(ctx context.Context, r slog.Record) error {
 	if err := e.Handler.Handle(ctx, r); err != nil {
 		return err
 	}
-	maps.DeleteFunc(e.written, func(_ string, at time.Time) bool { return r.Time.Sub(at) >= sameAfter })
+	maps.DeleteFunc(e.written, func(_ string, at time.Time) bool { return r.Time.Sub(at) >= repeatAfter })
 	line := e.line.String()
 	if _, was := e.written[line]; was {
 		return nil
@@ -68,7 +68,7 @@ func (e *events) Handle(ctx context.Context, r slog.Record) error {
 	}
 }
 
-// withoutTime leaves out what an event has by itself.
+// withoutTime removes time and level, which an event has anyway.
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) && a.Value.Kind() != slog.KindGroup {
 		return slog.Attr{}

@@ -10,27 +10,27 @@ import (
 	"sidetone/internal/platform/windows/acl"
 )
 
-// OwnSession is a Machine of one session, that of this process: what it starts at log-in.
+// OwnSession is a Machine of one session, that of this process. It is for the program that Windows starts at log-in.
 type OwnSession struct{ Program }
 
-// Sessions is one that never ends: this process ends with it.
+// Sessions returns one session that never ends: this process ends with it.
 func (OwnSession) Sessions() (Sessions, error) {
 	var id uint32
-	_ = windows.ProcessIdToSessionId(windows.GetCurrentProcessId(), &id) // which is for the log alone
+	_ = windows.ProcessIdToSessionId(windows.GetCurrentProcessId(), &id) // used only in the log
 	return Sessions{Users: []Session{{ID: id}}}, nil
 }
 
-// Start starts the agent as this process is, which it outlives.
+// Start starts the agent as this process's user. The agent outlives this process.
 func (o OwnSession) Start(_ Session, last int) (Process, error) { return o.start(0, false, last) }
 
-// AllSessions is a Machine of all users who are logged on. It takes the rights of the system.
-type AllSessions struct {
+// allSessions is a Machine of all logged-on users. It needs the system's rights.
+type allSessions struct {
 	Program
-	Check func() error // says why no program may be started; before each start
+	Check func() error // called before each start; an error forbids it
 }
 
-// Sessions asks Windows which there are.
-func (AllSessions) Sessions() (Sessions, error) {
+// Sessions lists the sessions.
+func (allSessions) Sessions() (Sessions, error) {
 	var list *windows.WTS_SESSION_INFO
 	var n uint32
 	const thisMachine, version = 0, 1
@@ -48,8 +48,8 @@ func (AllSessions) Sessions() (Sessions, error) {
 	})
 }
 
-// readyIn is the log-on of a token whose user's profile is loaded: a token may be there before that, and its environment is then that of
-// another profile. Its key is opened without the right to read from it.
+// readyIn returns the log-on of a token whose user's profile is loaded. A token may exist before that, and its environment is then that
+// of another profile. The profile's key is opened without the right to read it.
 func readyIn(token windows.Token) (logon uint64, err error) {
 	user, err := token.GetTokenUser()
 	if err != nil {
@@ -63,19 +63,19 @@ func readyIn(token windows.Token) (logon uint64, err error) {
 			_ = windows.RegCloseKey(hive)
 		}
 	}
-	if err != nil { // not wrapped: what is not found here does not say that nobody is logged on
+	if err != nil { // not wrapped: "not found" here does not mean that nobody is logged on
 		return 0, errors.New("the profile of user " + sid + " is not loaded: " + err.Error())
 	}
 	return acl.LogonOf(token)
 }
 
-// usersOf tells by their tokens who is logged on, whatever the states of sessions are: there are some for a moment only, as while a client
-// of remote desktop connects.
+// usersOf finds out by their tokens who is logged on, whatever the states of the sessions: some states last only a moment, as while a
+// remote desktop client connects.
 func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint64, error)) (all Sessions, unclear error) {
 	all.Unknown = []uint32{}
 	for _, s := range list {
 		if s.SessionID == 0 || s.State == windows.WTSListen {
-			continue // that of services, and what is none yet: nobody logs on there
+			continue // services, and listeners: nobody logs on there
 		}
 		logon, err := logonIn(s.SessionID)
 		switch {
@@ -90,8 +90,8 @@ func usersOf(list []windows.WTS_SESSION_INFO, logonIn func(session uint32) (uint
 	return all, unclear
 }
 
-// Start starts the agent as the user of a session.
-func (a AllSessions) Start(s Session, last int) (Process, error) {
+// Start starts the agent as the session's user.
+func (a allSessions) Start(s Session, last int) (Process, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a AllSessions) Start(s Session, last int) (Process, error) {
 	return a.start(token, true, last)
 }
 
-// userOf is the token of who is logged on in a session.
+// userOf returns the token of the user who is logged on in a session.
 func userOf(session uint32) (token windows.Token, err error) {
 	if err = windows.WTSQueryUserToken(session, &token); err != nil {
 		err = fmt.Errorf("the user of session %d: %w", session, err)

@@ -25,19 +25,20 @@ type Program struct {
 	Args []string
 }
 
-// process is an agent in a job of its own, which holds all that it starts.
+// process is an agent in a job of its own, which holds everything that it starts.
 type process struct {
 	name string // of the event stop
-	user string // as whom it runs, by SID
+	user string // SID of the user that it runs as
 
 	mu              sync.Mutex
 	pid             uint32         // of main
-	asked           uint32         // the one that the last question has reached; 0: none
+	asked           uint32         // the process that the last Ping has reached; 0: none
 	main, job, stop windows.Handle // 0: it has ended; only Wait changes main
 }
 
-// start starts the program as the user of a token, in that user's session, or else as this process is. It inherits nothing, and begins in
-// the system's folder, where nobody puts a DLL. With bound it is killed when this process ends, however that happens.
+// start starts the program as the token's user in that user's session, or without a token as this process's user. The program inherits
+// nothing, and its working folder is the system's, where nobody can put a DLL. If bound, it is killed when this process ends in whatever
+// way.
 func (p Program) start(token windows.Token, bound bool, last int) (_ *process, err error) {
 	name, list, user, err := stopEvent(token)
 	if err != nil {
@@ -61,7 +62,7 @@ func (p Program) start(token windows.Token, bound bool, last int) (_ *process, e
 			return nil, fmt.Errorf("the environment of the user: %w", err)
 		}
 	}
-	environment = slices.DeleteFunc(environment, func(variable string) bool { // of two, Windows would give the agent the first
+	environment = slices.DeleteFunc(environment, func(variable string) bool { // of two values Windows passes on the first
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.EqualFold(name, StopEventVariable) || strings.EqualFold(name, LastExitVariable)
 	})
@@ -81,7 +82,8 @@ func (p Program) start(token windows.Token, bound bool, last int) (_ *process, e
 	return started, nil
 }
 
-// stopEvent is a name that nobody can have taken, who may do what with the event, and the user of a token, who may wait for it, no more.
+// stopEvent returns a name that nobody can have taken, an access list by which the token's user may only wait for the event, and that
+// user's SID.
 func stopEvent(token windows.Token) (name, list, sid string, err error) {
 	user, err := cmp.Or(token, windows.GetCurrentProcessToken()).GetTokenUser()
 	if err != nil {
@@ -100,7 +102,7 @@ func newJob(bound bool) (windows.Handle, error) {
 		limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
 		var pins runtime.Pinner
 		defer pins.Unpin()
-		pins.Pin(&limits) // its address goes as a number, and a stack may move
+		pins.Pin(&limits) // it is passed by address as a number, and a stack may move
 		limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 		_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 			uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
@@ -111,7 +113,7 @@ func newJob(bound bool) (windows.Handle, error) {
 	return job, nil
 }
 
-// create makes the process, suspended.
+// create creates the process, suspended.
 func (p Program) create(token windows.Token, environment []string) (*windows.ProcessInformation, error) {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
@@ -136,7 +138,7 @@ func (p Program) create(token windows.Token, environment []string) (*windows.Pro
 	return info, windows.CreateProcessAsUser(token, words[0], words[1], nil, nil, false, flags, &block[0], words[2], startup, info)
 }
 
-// Wait follows what goes on in place of the agent.
+// Wait follows the agent to the processes that take its place.
 func (p *process) Wait() int {
 	defer p.close()
 	for {
@@ -146,7 +148,7 @@ func (p *process) Wait() int {
 			next, pid = p.successor()
 		}
 		if next == 0 {
-			_ = windows.TerminateJobObject(p.job, 1) // what it has started, as its helper for sound, ends with it
+			_ = windows.TerminateJobObject(p.job, 1) // also ends what it has started, such as its helper for sound
 			return int(code)
 		}
 		p.mu.Lock()
@@ -156,7 +158,7 @@ func (p *process) Wait() int {
 	}
 }
 
-// exitCodeOf waits for the end of a process. Where its code is not to be had it has failed: only 0 says that it is to stay down.
+// exitCodeOf waits for the end of a process. An unknown exit code counts as a failure: only 0 means that the agent is to stay down.
 func exitCodeOf(process windows.Handle) (code uint32) {
 	_, err := windows.WaitForSingleObject(process, windows.INFINITE)
 	if err == nil {
@@ -168,7 +170,7 @@ func exitCodeOf(process windows.Handle) (code uint32) {
 	return code
 }
 
-// successor is the agent in the job that the main process has started; 0: there is none. An agent starts one at a time.
+// successor returns the agent in the job that was started by the main process, or 0. An agent starts one at a time.
 func (p *process) successor() (next windows.Handle, pid uint32) {
 	list, err := pidsOf(p.job, 64)
 	if err != nil {
@@ -192,9 +194,9 @@ func (p *process) successor() (next windows.Handle, pid uint32) {
 	return 0, 0
 }
 
-// pidsOf are the processes of a job, with room for so many at first.
+// pidsOf lists the processes of a job. room is the initial size of the list.
 func pidsOf(job windows.Handle, room int) ([]uintptr, error) {
-	list := make([]uintptr, 1+room) // JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, how many there are and are listed
+	list := make([]uintptr, 1+room) // JOBOBJECT_BASIC_PROCESS_ID_LIST: the number of processes and of those listed, 32 bits each
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(&list[0])
@@ -210,7 +212,7 @@ func pidsOf(job windows.Handle, room int) ([]uintptr, error) {
 	return list[1:][:min(int(listed), room)], nil
 }
 
-// openAlive opens the event of a process that is an agent of this supervisor.
+// openAlive opens the event of a process if it is an agent of this supervisor.
 func (p *process) openAlive(pid uint32) (windows.Handle, error) {
 	return acl.OpenEvent(AliveEvent(p.name, pid), p.user, windows.SYNCHRONIZE|windows.EVENT_MODIFY_STATE)
 }
@@ -228,7 +230,7 @@ func (p *process) Ping() {
 	}
 }
 
-// Answers looks at the event. An agent that has none has not come as far as to make it; one of another user says nothing of it.
+// Answers checks the event. An agent without an event has not started up yet; an event of another user says nothing about it.
 func (p *process) Answers() Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,8 +256,8 @@ func (p *process) Answers() Answer {
 	return Silent
 }
 
-// isFrozen reports whether Windows lets a process do nothing at all, as those of users in modern standby. Who is suspended otherwise, as by
-// a debugger, is not.
+// isFrozen reports whether Windows has frozen a process, as it does with users' processes in modern standby. A process that is suspended
+// in another way, by a debugger for example, is not frozen.
 func isFrozen(process windows.Handle) (bool, error) {
 	const frozen = 1 << 4 // IsFrozen
 	var info struct {     // PROCESS_EXTENDED_BASIC_INFORMATION
@@ -266,12 +268,12 @@ func isFrozen(process windows.Handle) (bool, error) {
 	info.size = unsafe.Sizeof(info)
 	err := windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(info.size), nil)
 	if errors.Is(err, windows.STATUS_INFO_LENGTH_MISMATCH) {
-		return false, nil // as Wine: it does not know this form, and freezes nothing
+		return false, nil // Wine, which does not know this structure and freezes nothing
 	}
 	return info.flags&frozen != 0, err
 }
 
-// parentOf is by whom a process was started. The id is nobody else's for as long as a handle to that one is open.
+// parentOf returns the pid of a process's parent. It cannot be reused while a handle to the parent is open.
 func parentOf(process windows.Handle) uint32 {
 	var info windows.PROCESS_BASIC_INFORMATION
 	size := uint32(unsafe.Sizeof(info))
@@ -281,7 +283,7 @@ func parentOf(process windows.Handle) uint32 {
 	return uint32(info.InheritedFromUniqueProcessId)
 }
 
-// Ask sets the event.
+// Ask sets the stop event.
 func (p *process) Ask() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -290,7 +292,7 @@ func (p *process) Ask() {
 	}
 }
 
-// Kill ends all that is in the job.
+// Kill ends all processes of the job.
 func (p *process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

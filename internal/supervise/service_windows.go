@@ -2,35 +2,41 @@ package supervise
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows/svc/eventlog"
 
+	"sidetone/internal/idlegc"
 	"sidetone/internal/signal"
 )
 
-// Service is a Supervisor as a service of Windows.
-type Service struct {
+// service runs a Supervisor as a Windows service.
+type service struct {
 	Supervisor
-	Check func() error // says why it must not start
+	Check func() error // an error forbids the start
 }
 
-// stopTime is how long Windows is told that the end may take: the agents', also of those that have to be killed, and a little.
+// stopTime is what Windows is told that stopping may take: the time for all agents to end, even those that must be killed, and some more.
 const stopTime = endTime + killTime + 2*time.Second
 
-// sleep is what Windows tells before the machine sleeps, and after: PBT_APMSUSPEND, PBT_APMRESUMESUSPEND and PBT_APMRESUMEAUTOMATIC.
+// sleep are the events before and after a sleep: PBT_APMSUSPEND, PBT_APMRESUMESUSPEND and PBT_APMRESUMEAUTOMATIC.
 var sleep = []uint32{0x04, 0x07, 0x12}
 
-// IsSleep reports whether that is what the event of a PowerBroadcast tells.
+// IsSleep reports whether the event of a PowerBroadcast is one of them.
 func IsSleep(event uint32) bool { return slices.Contains(sleep, event) }
 
-// refused is the service's own exit code where it must not start.
+// refused is the service-specific exit code if it must not start.
 const refused = 1
 
-// Execute runs until Windows has the service stop. What Windows tells of sessions is a hint to look at them: its details are not valid
-// any more by now.
-func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
+// Execute runs until Windows stops the service. Session events are only hints to list the sessions again: their details are out of date
+// by now.
+func (s *service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (own bool, code uint32) {
 	status <- svc.Status{State: svc.StartPending}
 	if err := s.Check(); err != nil {
 		s.Log.Error("the service does not start: its programs could be changed by users, who would get the rights of the system", "err", err)
@@ -41,7 +47,7 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 	hints, sleeps, done := signal.New(), signal.New(), make(chan struct{})
 	s.Sleeps = sleeps
 	const accepts = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptSessionChange | svc.AcceptPowerEvent
-	for range 2 { // that the second one is taken shows that Windows has the first: from then on no log-on is missed
+	for range 2 { // once the second is accepted, Windows has processed the first, and no log-on is missed from then on
 		status <- svc.Status{State: svc.Running, Accepts: accepts}
 	}
 	go func() {
@@ -68,4 +74,31 @@ func (s *Service) Execute(_ []string, requests <-chan svc.ChangeRequest, status 
 			return false, 0
 		}
 	}
+}
+
+// RunService runs the service. The arguments are its name, the agent's program and the agent's arguments, as registered by 'service
+// install'. trusted returns an error if a program must not be run with the system's rights.
+func RunService(args []string, trusted func(program string) error) error {
+	if len(args) < 2 {
+		return errors.New("this program is for Windows to start: 'service install --as service' registers it")
+	}
+	events, err := eventlog.Open(args[0])
+	if err != nil {
+		return fmt.Errorf("open the event log: %w", err)
+	}
+	defer events.Close()
+	program := Program{Path: args[1], Args: args[2:]}
+	check := func() error {
+		self, err := os.Executable()
+		if err == nil {
+			err = trusted(self)
+		}
+		if err == nil {
+			err = trusted(program.Path)
+		}
+		return err
+	}
+	idlegc.NewCollector()
+	machine := allSessions{Program: program, Check: check}
+	return svc.Run(args[0], &service{Supervisor: Supervisor{Machine: machine, Log: slog.New(EventLog(events))}, Check: check})
 }

@@ -121,8 +121,8 @@ func serviceOfATest(folder string) int {
 	if err != nil {
 		return 1
 	}
-	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{
-		Log: slog.New(slog.DiscardHandler), Machine: AllSessions{Program{self, []string{agentVerb, folder}}, func() error { return nil }},
+	s := &service{Check: func() error { return nil }, Supervisor: Supervisor{
+		Log: slog.New(slog.DiscardHandler), Machine: allSessions{Program{self, []string{agentVerb, folder}}, func() error { return nil }},
 	}}
 	if svc.Run(testService, s) != nil {
 		return 1
@@ -310,7 +310,7 @@ func TestNextAgentThatFailsAtOnce(t *testing.T) {
 // TestRefusedService: programs that users may change are not started with the system's rights, and the event log says so.
 func TestRefusedService(t *testing.T) {
 	var log bytes.Buffer
-	s := &Service{
+	s := &service{
 		Check:      func() error { return errors.New("it belongs to user Anna") },
 		Supervisor: Supervisor{Log: slog.New(slog.NewTextHandler(&log, nil))},
 	}
@@ -362,7 +362,7 @@ func (p ofATest) Answers() Answer {
 // TestSessionChanges: what Windows tells of sessions has them listed anew, whatever it says of which.
 func TestSessionChanges(t *testing.T) {
 	m := sessionsOf{make(chan []Session), make(chan Session, 8), nil}
-	s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+	s := &service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
 	requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status, 8), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -390,7 +390,7 @@ func TestSessionChanges(t *testing.T) {
 func TestNoLogOnIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := sessionsOf{make(chan []Session), make(chan Session, 8), nil}
-		s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+		s := &service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
 		requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status), make(chan struct{})
 		go func() {
 			defer close(done)
@@ -514,7 +514,7 @@ func TestServiceHearsOfSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := make(chan struct{})
 		m := sessionsOf{make(chan []Session, 1), make(chan Session, 8), silent}
-		s := &Service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
+		s := &service{Check: func() error { return nil }, Supervisor: Supervisor{Machine: m, Log: slog.New(slog.DiscardHandler)}}
 		requests, status, done := make(chan svc.ChangeRequest), make(chan svc.Status, 8), make(chan struct{})
 		go func() {
 			defer close(done)
@@ -646,7 +646,7 @@ func TestProgramIsCheckedBeforeEachStart(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var refusal error
-	m := AllSessions{Program{self, []string{agentVerb, folder}}, func() error { return refusal }}
+	m := allSessions{Program{self, []string{agentVerb, folder}}, func() error { return refusal }}
 	all, err := m.Sessions()
 	require.NoError(t, err)
 	require.Len(t, all.Users, 1)

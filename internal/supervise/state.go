@@ -2,22 +2,21 @@ package supervise
 
 import "sidetone/internal/transition"
 
-// life is how the agent of one session is. transitions says how one state follows from another.
-type life string
+// agentState is the state of one session's agent. transitions says which state follows which.
+type agentState string
 
-// The states.
 const (
-	due     life = "due"     // it is to be started now
-	running life = "running" // a process of it runs
-	waiting life = "waiting" // it has failed, and is started again after a while
-	down    life = "down"    // it is not started again before its user logs on again
-	leaving life = "leaving" // it was asked to end
-	killed  life = "killed"  // it was killed, as it did not end when it was asked
-	stuck   life = "stuck"   // it was killed, as it hung: no other is started before it has ended, as it holds what one needs
-	ended   life = "ended"   // nothing of it is left, and it is forgotten
+	due     agentState = "due"     // it is about to be started
+	running agentState = "running" // a process of it runs
+	waiting agentState = "waiting" // it has failed, and will be restarted after a wait
+	down    agentState = "down"    // it stays down until its user logs on again
+	leaving agentState = "leaving" // it was asked to end
+	killed  agentState = "killed"  // it was killed because it did not end when asked
+	stuck   agentState = "stuck"   // it was killed because it hung; its locks keep another from starting before it has ended
+	ended   agentState = "ended"   // none of its processes is left
 )
 
-// outcome is what happened, as far as it decides what comes next.
+// outcome is an event, as far as it decides the next state.
 type outcome string
 
 const (
@@ -31,44 +30,44 @@ const (
 	onOverdue outcome = "it has not ended 3 s after it was asked, or 2 s after it was killed"
 )
 
-// consequence is what the supervisor does on the way to a state.
+// consequence is what the supervisor does at a transition.
 type consequence string
 
 const (
 	nothing   consequence = ""
 	thenStart consequence = "it is started, if its session is still listed"
 	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
-	thenSee   consequence = "a wait of 1 min begins"
+	thenPause consequence = "a wait of 1 min begins"
 	thenAsk   consequence = "it is asked to end"
 	thenWatch consequence = "it is asked whether it is alive: 10 s later, every 4 h, and 10 s after hints"
 	thenKill  consequence = "it is killed"
 	thenLeave consequence = "it is left alone, which is told once: nobody can kill it"
 )
 
-var line = transition.NewLine[life, outcome, consequence]
+var line = transition.NewLine[agentState, outcome, consequence]
 
-// transitions is all that decides when an agent is started and ended. docs/architecture.md shows it.
-var transitions = transition.Table[life, outcome, consequence]{
-	line(onStarted, []life{due}, running, thenWatch),
+// transitions decides when agents are started and ended. docs/architecture.md shows it.
+var transitions = transition.Table[agentState, outcome, consequence]{
+	line(onStarted, []agentState{due}, running, thenWatch),
 	line(onStarted, nil, "", nothing),
-	line(onFailure, []life{due, running, stuck}, waiting, thenWait),
-	line(onFailure, []life{leaving, killed}, ended, nothing),
+	line(onFailure, []agentState{due, running, stuck}, waiting, thenWait),
+	line(onFailure, []agentState{leaving, killed}, ended, nothing),
 	line(onFailure, nil, "", nothing),
-	line(onQuit, []life{running, stuck}, down, nothing),
-	line(onQuit, []life{leaving, killed}, ended, nothing),
+	line(onQuit, []agentState{running, stuck}, down, nothing),
+	line(onQuit, []agentState{leaving, killed}, ended, nothing),
 	line(onQuit, nil, "", nothing),
-	line(onCutOff, []life{running, stuck}, waiting, thenSee),
-	line(onCutOff, []life{leaving, killed}, ended, nothing),
+	line(onCutOff, []agentState{running, stuck}, waiting, thenPause),
+	line(onCutOff, []agentState{leaving, killed}, ended, nothing),
 	line(onCutOff, nil, "", nothing),
-	line(onDue, []life{waiting}, due, thenStart),
+	line(onDue, []agentState{waiting}, due, thenStart),
 	line(onDue, nil, "", nothing),
-	line(onLeave, []life{running}, leaving, thenAsk),
-	line(onLeave, []life{leaving, killed}, "", nothing),
+	line(onLeave, []agentState{running}, leaving, thenAsk),
+	line(onLeave, []agentState{leaving, killed}, "", nothing),
 	line(onLeave, nil, ended, nothing),
-	line(onHung, []life{running}, stuck, thenKill),
+	line(onHung, []agentState{running}, stuck, thenKill),
 	line(onHung, nil, "", nothing),
-	line(onOverdue, []life{leaving}, killed, thenKill),
-	line(onOverdue, []life{killed}, ended, thenLeave),
-	line(onOverdue, []life{stuck}, "", thenLeave),
+	line(onOverdue, []agentState{leaving}, killed, thenKill),
+	line(onOverdue, []agentState{killed}, ended, thenLeave),
+	line(onOverdue, []agentState{stuck}, "", thenLeave),
 	line(onOverdue, nil, "", nothing),
 }

@@ -1,5 +1,5 @@
-// Package supervise keeps one agent running in each log-in session of a machine, or in one session alone: it starts it, starts it again
-// after a failure, and has it end with its session. It knows nothing of what an agent does, and reads no file.
+// Package supervise keeps one agent running in each log-in session of a machine, or in one session alone: it starts the agent, restarts
+// it after a failure, and ends it with its session. It knows nothing of what an agent does, and reads no file.
 package supervise
 
 import (
@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// The codes with which an agent ends that somebody supervises, where a new start would not help. The first two are those of sysexits.h.
+// Exit codes of a supervised agent for which a restart would not help. The first two are those of sysexits.h.
 const (
-	ExitConfig   = 78 // there are no settings to work with
+	ExitConfig   = 78 // no usable settings; not 2, with which a Go program that panics ends, and which needs a restart
 	ExitRunning  = 69 // another agent of this user, or for the same client id, runs already
-	ExitReplaced = 75 // another's process goes on in its place, and nobody here looks after that
+	ExitReplaced = 75 // a process that is not ours to supervise has taken its place
 )
 
-// ExitSucceeded is the code with which an agent ends in whose place a process goes on that it has started. That is looked after from then
-// on; where it has ended by then, too, it has failed.
+// ExitSucceeded is the exit code of an agent that is replaced by a process that it has started. That process is supervised from then on;
+// if it has ended by then, the agent has failed.
 const ExitSucceeded = 76
 
-// ExitSession is the code with which an agent ends as Windows has said that its session does. Windows says so to one program after another,
-// and the user may yet call it off.
+// ExitSession is the exit code of an agent that ends because Windows has announced the end of its session. Windows tells one program
+// after another, and the user may still cancel it.
 const ExitSession = 79
 
-// StopEventVariable is the environment variable that names the event by which an agent on Windows is asked to end. An agent that has it is
+// StopEventVariable is the environment variable with the name of the event that asks an agent on Windows to end. An agent that has it is
 // supervised.
 const StopEventVariable = "AGENT_STOP_EVENT"
 
-// LastExitVariable is the environment variable that tells an agent with which code the one before it has crashed, in decimals. Who crashes
-// in foreign code may leave no other word.
+// LastExitVariable is the environment variable with the decimal exit code of the crash of the agent before. A crash in foreign code may
+// leave no other trace.
 const LastExitVariable = "AGENT_LAST_EXIT"
 
-// HostMark is what a program that looks after the agent of one session alone has Windows mark its window with.
+// HostMark is the property that marks the window of a program that supervises the agent of one session.
 const HostMark = "SidetoneHost"
 
-// Crashed reports whether a process on Windows that ended with that code has crashed. Some crashes leave nothing but the code.
+// Crashed reports whether a Windows process with that exit code has crashed. Some crashes leave nothing but the code.
 func Crashed(code int) bool {
 	switch uint32(code) {
 	case 3, // abort of the C library
@@ -50,72 +50,73 @@ func Crashed(code int) bool {
 	}
 }
 
-// cutOff reports whether a process on Windows that ended with that code has ended with its session, or was ended from outside, as at a
-// log-off those are that take their time. One that is started then fails, or is ended, too.
+// cutOff reports whether a Windows process with that exit code has ended with its session or was ended from outside, as are those that
+// take too long at a log-off. An agent that is started then would fail or be ended, too.
 func cutOff(code int) bool {
 	switch uint32(code) {
-	case ExitSession, 0x40010004, 0xc000013a: // the others: ended by the system; by Ctrl-C, a console that is closed, or the log-off
+	case ExitSession, 0x40010004, 0xc000013a: // the others: terminated by the system; Ctrl-C, a closed console or a log-off
 		return true
 	default:
 		return false
 	}
 }
 
-// AliveEvent names the event that an agent with such a variable makes for as long as it lives. Who supervises it sets the event as a
-// question, and the agent resets it once it has found itself alive. By that event an agent is also told from what else it has started.
+// AliveEvent returns the name of the event that an agent with such a stop event keeps while it lives. Its supervisor sets the event as a
+// question, and the agent resets it once it has checked that it is alive. The event also tells an agent from other processes that it has
+// started.
 func AliveEvent(stopEvent string, pid uint32) string { return fmt.Sprintf("%s-%d", stopEvent, pid) }
 
-// A Session is one of a user, from log-on to log-off. Its number is used again, the pair is not.
+// A Session is a user's session from log-on to log-off. Its number is reused, the pair is not.
 type Session struct {
 	ID    uint32
 	Logon uint64
 }
 
-// Sessions are those of a machine.
+// Sessions are the sessions of a machine.
 type Sessions struct {
-	Users   []Session // in which a user is logged on, whether or not the user is there
-	Unknown []uint32  // of which the system does not tell: who was logged on there is taken to be so still
+	Users   []Session // with a logged-on user, whether or not they are active
+	Unknown []uint32  // whose state is unknown: whoever was logged on is assumed to be still
 }
 
-// A Machine is what is supervised: where there are users, and how an agent is started for one.
+// A Machine is what is supervised: it lists the sessions with users, and starts an agent in one.
 type Machine interface {
 	Sessions() (Sessions, error)
-	// Start takes as long as the system does, and all other agents wait for it. last is the code with which the one before has ended, if it
-	// has crashed; else 0.
+	// Start blocks for as long as the system takes, and all other agents wait. last is the exit code with which the agent before has
+	// crashed, else 0.
 	Start(s Session, last int) (Process, error)
 }
 
-// A Process is an agent, with whatever goes on in its place.
+// A Process is an agent, including the processes that take its place.
 type Process interface {
-	Wait() (code int) // returns when nothing of it is left; called once
-	Ask()             // has it end in order
+	Wait() (code int) // returns when none of its processes is left; called once
+	Ask()             // asks it to end in order
 	Kill()
 	Ping()           // asks whether it is alive
 	Answers() Answer // to the Ping before; does not wait
 }
 
-// An Answer is what an agent has said to a Ping.
+// An Answer is the result of a Ping.
 type Answer string
 
 // The answers.
 const (
 	Answered Answer = "answered"
 	Silent   Answer = "silent"
-	Unasked  Answer = "unasked" // the question has reached nobody: there was no event yet, or another process goes on since
-	Unclear  Answer = "unclear" // it is frozen, or the system does not tell: no reason to take it for hung
+	Unasked  Answer = "unasked" // the Ping reached nobody: there was no event yet, or another process has taken over
+	Unclear  Answer = "unclear" // it is frozen, or the system does not say: no sign of a hang
 )
 
 const (
 	firstWait = time.Second // after a failure
-	maxWait   = time.Minute // likewise, after many; and how long without one makes the next the first
+	maxWait   = time.Minute // after many failures; also, after that long without one the count starts over
 	endTime   = 3 * time.Second
-	killTime  = 2 * time.Second // for a process to end that is killed
-	lookAgain = 5 * time.Second // at sessions, where they could not be listed, growing to maxWait
+	killTime  = 2 * time.Second // for a killed process to end
+	lookAgain = 5 * time.Second // at sessions that could not be listed, growing to maxWait
 
-	// Each question wakes both processes, so while nothing happens there is next to none. A user who comes back unlocks or wakes the machine,
-	// which asks.
+	// Each Ping wakes both processes, so they are rare while nothing happens. A user who comes back unlocks or wakes the machine, which
+	// triggers one.
 	pingEvery = 4 * time.Hour
-	pingSoon  = 10 * time.Second // after a start, and after what Windows tells of, which comes in bursts
+	pingSoon  = 10 * time.Second // after a start, and after events of Windows, which come in bursts
 	pongTime  = 2 * time.Minute  // for an answer
 	maxPings  = 2                // in a row without an answer: one may come just before the machine sleeps
 )
@@ -124,27 +125,27 @@ const (
 type Supervisor struct {
 	Machine Machine
 	Log     *slog.Logger
-	Down    func(Session, int) // an agent has ended with that code, and is not started again; nil: nobody wants to know
-	Sleeps  <-chan struct{}    // the machine goes to sleep, or has slept: what was not answered before counts no more; nil: nobody tells
+	Down    func(Session, int) // called when an agent has ended with that code and is not restarted; may be nil
+	Sleeps  <-chan struct{}    // the machine goes to sleep or has slept: Pings before that no longer count; may be nil
 
-	agents map[Session]*agent
-	ends   chan end
-	done   chan struct{} // closed: nobody hears of ends any more
-	again  time.Time     // when sessions are to be listed again; zero: at the next hint
-	unsure time.Duration // how long was waited before they were listed last
-	leaves bool          // no agent is started any more
+	agents   map[Session]*agent
+	ends     chan end
+	done     chan struct{} // closed when Run returns
+	listAt   time.Time     // when sessions are to be listed again; zero: at the next hint
+	listWait time.Duration // the wait before the last listing after a failure
+	ending   bool          // Run is ending: no agent is started any more
 }
 
-// agent is that of one session.
+// agent is the agent of one session.
 type agent struct {
 	session Session
-	state   life
+	state   agentState
 	process Process
 	started time.Time
 	wait    time.Duration // the last one
-	timer   time.Time     // when the wait, or the time in which it is to end or answer, is over, or it is asked again
-	last    int           // the code with which it has crashed; 0: it has not
-	pings   int           // how many in a row it has not answered yet
+	timer   time.Time     // when the wait or the time to end or answer is over, or the next Ping is due
+	last    int           // the exit code of the last crash; 0: none
+	pings   int           // unanswered Pings in a row
 }
 
 type end struct {
@@ -152,15 +153,15 @@ type end struct {
 	code int
 }
 
-// Run starts an agent in each session and keeps it running until ctx ends; then it returns when all have ended. A hint says that sessions
-// may have changed: it carries no truth, they are listed anew at each.
+// Run keeps an agent running in each session until ctx ends; it returns when all have ended. A hint means that sessions may have changed:
+// they are listed again at each.
 func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 	s.agents, s.ends, s.done = make(map[Session]*agent), make(chan end), make(chan struct{})
 	defer close(s.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
-	s.look()
+	s.listSessions()
 	for {
 		timer.Stop()
 		if at := s.next(); !at.IsZero() {
@@ -168,12 +169,12 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 		}
 		select {
 		case <-stop:
-			stop, hints, s.leaves = nil, nil, true
+			stop, hints, s.ending = nil, nil, true
 			for _, a := range s.agents {
-				s.happens(a, onLeave)
+				s.apply(a, onLeave)
 			}
 		case <-hints:
-			s.look()
+			s.listSessions()
 			s.pingAll()
 		case <-s.Sleeps:
 			for _, a := range s.agents {
@@ -183,7 +184,7 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 		case e := <-s.ends:
 			s.ended(e)
 		case <-timer.C:
-			s.expire()
+			s.handleDue()
 		}
 		if stop == nil && len(s.agents) == 0 {
 			return
@@ -191,19 +192,19 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 	}
 }
 
-// look lists the sessions, and begins and ends agents with them.
-func (s *Supervisor) look() {
-	if s.again = (time.Time{}); s.leaves {
+// listSessions lists the sessions, and starts and ends agents accordingly.
+func (s *Supervisor) listSessions() {
+	if s.listAt = (time.Time{}); s.ending {
 		return
 	}
 	all, err := s.Machine.Sessions()
 	if err != nil {
-		s.Log.Warn("the sessions of users are taken to be those of before", "err", err)
+		s.Log.Warn("the users' sessions are assumed to be unchanged", "err", err)
 	}
-	if s.unsure = min(max(2*s.unsure, lookAgain), maxWait); err == nil {
-		s.unsure = 0
+	if s.listWait = min(max(2*s.listWait, lookAgain), maxWait); err == nil {
+		s.listWait = 0
 	} else {
-		s.again = time.Now().Add(s.unsure)
+		s.listAt = time.Now().Add(s.listWait)
 	}
 	there := make(map[Session]bool)
 	for session := range s.agents {
@@ -219,16 +220,16 @@ func (s *Supervisor) look() {
 	}
 	for session, a := range s.agents {
 		if !there[session] {
-			s.happens(a, onLeave)
+			s.apply(a, onLeave)
 		}
 	}
 }
 
-// happens puts the transition after an outcome into force, and does what else follows.
-func (s *Supervisor) happens(a *agent, on outcome) {
+// apply performs the transition after an outcome, and its consequence.
+func (s *Supervisor) apply(a *agent, on outcome) {
 	t := transitions.After(a.state, on)
 	if t.To == a.state && t.Then == nothing {
-		return // what is due stays so
+		return // keep the timer
 	}
 	a.state, a.timer = t.To, time.Time{}
 	switch t.Then {
@@ -240,8 +241,8 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 			a.wait = firstWait
 		}
 		a.timer = time.Now().Add(a.wait)
-		s.Log.Warn("the agent is started again after a while", "session", a.session.ID, "wait", a.wait)
-	case thenSee:
+		s.Log.Warn("the agent will be restarted after a wait", "session", a.session.ID, "wait", a.wait)
+	case thenPause:
 		a.timer = time.Now().Add(maxWait)
 	case thenWatch:
 		a.pings, a.timer = 0, time.Now().Add(pingSoon)
@@ -257,7 +258,7 @@ func (s *Supervisor) happens(a *agent, on outcome) {
 	}
 	if a.state == ended {
 		delete(s.agents, a.session)
-		s.again = time.Now() // its user may have been there all the time
+		s.listAt = time.Now() // its user may still be logged on
 	}
 }
 
@@ -266,11 +267,11 @@ func (s *Supervisor) start(a *agent) {
 	if a.process, err = s.Machine.Start(a.session, a.last); err != nil {
 		s.Log.Error("the agent cannot be started", "session", a.session.ID, "err", err)
 		a.started = time.Time{}
-		s.happens(a, onFailure)
+		s.apply(a, onFailure)
 		return
 	}
 	a.started = time.Now()
-	s.happens(a, onStarted)
+	s.apply(a, onStarted)
 	go func() {
 		select {
 		case s.ends <- end{a, a.process.Wait()}:
@@ -281,7 +282,7 @@ func (s *Supervisor) start(a *agent) {
 
 func (s *Supervisor) ended(e end) {
 	if s.agents[e.session] != e.agent {
-		return // it was left alone
+		return // it was given up
 	}
 	on := onFailure
 	switch {
@@ -294,14 +295,14 @@ func (s *Supervisor) ended(e end) {
 		e.last = e.code
 	}
 	s.Log.Info("the agent has ended", "session", e.session.ID, "code", e.code)
-	if s.happens(e.agent, on); e.state == down && s.Down != nil {
+	if s.apply(e.agent, on); e.state == down && s.Down != nil {
 		s.Down(e.session, e.code)
 	}
 }
 
-// next is when something is due; zero: nothing is.
+// next returns when something is due, or the zero time.
 func (s *Supervisor) next() (at time.Time) {
-	at = s.again
+	at = s.listAt
 	for _, a := range s.agents {
 		if !a.timer.IsZero() && (at.IsZero() || a.timer.Before(at)) {
 			at = a.timer
@@ -310,11 +311,11 @@ func (s *Supervisor) next() (at time.Time) {
 	return at
 }
 
-// expire does what is due.
-func (s *Supervisor) expire() {
+// handleDue handles what is due.
+func (s *Supervisor) handleDue() {
 	now := time.Now()
-	if !s.again.IsZero() && !s.again.After(now) {
-		s.look()
+	if !s.listAt.IsZero() && !s.listAt.After(now) {
+		s.listSessions()
 	}
 	for _, a := range s.agents {
 		if a.timer.IsZero() || a.timer.After(now) {
@@ -324,20 +325,20 @@ func (s *Supervisor) expire() {
 		case running:
 			s.ping(a)
 		case leaving, killed, stuck:
-			if now.Sub(a.timer) >= endTime { // the machine has slept, and the agent not had the time to end
+			if now.Sub(a.timer) >= endTime { // the machine has slept, so the agent has not had the time to end
 				a.timer = now.Add(endTime)
 				continue
 			}
-			s.happens(a, onOverdue)
+			s.apply(a, onOverdue)
 		default:
-			if s.look(); s.agents[a.session] == a {
-				s.happens(a, onDue)
+			if s.listSessions(); s.agents[a.session] == a {
+				s.apply(a, onDue)
 			}
 		}
 	}
 }
 
-// pingAll has all agents asked soon that are not being asked.
+// pingAll schedules a Ping soon for every agent that has none pending.
 func (s *Supervisor) pingAll() {
 	soon := time.Now().Add(pingSoon)
 	for _, a := range s.agents {
@@ -347,7 +348,7 @@ func (s *Supervisor) pingAll() {
 	}
 }
 
-// ping asks an agent whether it is alive, or looks for its answer, and has one that hangs end.
+// ping sends a Ping, or checks the answer to the last one, and kills an agent that hangs.
 func (s *Supervisor) ping(a *agent) {
 	if a.pings > 0 {
 		switch a.process.Answers() {
@@ -360,7 +361,7 @@ func (s *Supervisor) ping(a *agent) {
 		}
 	}
 	if a.pings == maxPings {
-		s.happens(a, onHung)
+		s.apply(a, onHung)
 		return
 	}
 	a.process.Ping()

@@ -16,10 +16,10 @@ import (
 	"sidetone/internal/testlab/tabletest"
 )
 
-var table = tabletest.Table[life, outcome, consequence]{Lines: transitions, Start: due, End: []life{ended}}
+var table = tabletest.Table[agentState, outcome, consequence]{Lines: transitions, Start: due, End: []agentState{ended}}
 
 func TestEveryOutcomeIsDecidedInEveryState(t *testing.T) {
-	table.Walk(t, tabletest.Declared[life](t, "life"), tabletest.Declared[outcome](t, "outcome"))
+	table.Walk(t, tabletest.Declared[agentState](t, "agentState"), tabletest.Declared[outcome](t, "outcome"))
 }
 
 func TestTheDocumentsShowTheTable(t *testing.T) { table.Shown(t, "and then") }

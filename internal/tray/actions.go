@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// actionInterval is the time from the end of one action to the next. Any program on the session bus may pretend that rows are chosen, as
-// often as it likes; no user chooses that fast.
+// actionInterval is the pause after one action before the next. Any program on the session bus may pretend that rows are chosen, as often
+// as it likes; no user chooses that fast.
 const actionInterval = 200 * time.Millisecond
 
-// actions are what the user has chosen, each of which waits or runs but once: so there are never more of them than kinds.
+// actions queues what the user has chosen. Each kind of action is queued or running at most once, so the queue is bounded by the number
+// of kinds.
 type actions struct {
 	mu      sync.Mutex
 	pending map[action]bool
 	queue   chan action
 }
 
-// maxActions is more than there are kinds of actions.
+// maxActions exceeds the number of kinds of actions.
 const maxActions = 16
 
 func newActions() *actions {
 	return &actions{pending: make(map[action]bool), queue: make(chan action, maxActions)}
 }
 
-// add never blocks. What waits or runs already is not added again.
+// add queues an action unless it is already queued or running. It never blocks.
 func (l *actions) add(a action) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +35,7 @@ func (l *actions) add(a action) {
 	}
 }
 
-// run does one after the other until ctx ends.
+// run performs the actions one after another until ctx ends.
 func (l *actions) run(ctx context.Context, act func(context.Context, action)) {
 	for {
 		select {

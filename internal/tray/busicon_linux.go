@@ -17,7 +17,7 @@ const (
 	iconInterface = "org.kde.StatusNotifierItem"
 )
 
-// busIcon is a tray icon on the bus, as org.kde.StatusNotifierItem has it, with its menu.
+// busIcon is a tray icon with its menu on the bus, as org.kde.StatusNotifierItem defines it.
 type busIcon struct {
 	bus   *dbus.Conn
 	props *busProps
@@ -25,7 +25,7 @@ type busIcon struct {
 	last  frame
 }
 
-// pixmap is a picture in the interface: each point is four bytes, alpha first.
+// pixmap is a picture in that interface: four bytes for each pixel, alpha first.
 type pixmap struct {
 	Width, Height int32
 	Points        []byte
@@ -37,7 +37,7 @@ type busTooltip struct {
 	Title, Text string
 }
 
-// exportIcon puts an icon on the bus, where nobody shows it before it is registered.
+// exportIcon puts an icon on the bus. Nobody shows it before register.
 func exportIcon(bus *dbus.Conn, title string, f frame, chosen func(action)) (*busIcon, error) {
 	menu, err := exportMenu(bus, f.items, chosen)
 	if err != nil {
@@ -60,7 +60,7 @@ func (i *busIcon) register() {
 	panel.Go(desktop.TrayHost+".RegisterStatusNotifierItem", dbus.FlagNoReplyExpected, nil, iconPath)
 }
 
-// draw tells of what differs, and of nothing else: so a menu that is open stays as it is.
+// draw sends what has changed and nothing else, so that an open menu stays as it is.
 func (i *busIcon) draw(next frame) {
 	if string(next.icon) != string(i.last.icon) {
 		i.set("IconPixmap", []pixmap{picture(next.icon)}, "NewIcon")
@@ -72,21 +72,17 @@ func (i *busIcon) draw(next frame) {
 	i.last = next
 }
 
+// set changes a property and sends the signal that says so. Sending fails only if the bus has gone, which serve notices.
 func (i *busIcon) set(name string, value any, signal string) {
 	i.props.set(name, value)
-	i.emit(iconPath, iconInterface+"."+signal)
+	_ = i.bus.Emit(iconPath, iconInterface+"."+signal)
 }
 
-// emit sends a signal. That fails when the bus has ended, which is heard of.
-func (i *busIcon) emit(from dbus.ObjectPath, signal string, values ...any) {
-	_ = i.bus.Emit(from, signal, values...)
-}
-
-// picture is a PNG file for a panel.
+// picture decodes a PNG file for a panel.
 func picture(file []byte) pixmap {
 	decoded, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
-		panic(err) // a mistake of the build, which no test survives
+		panic(err) // the build is broken, which every test shows
 	}
 	b := decoded.Bounds()
 	p := pixmap{Width: int32(b.Dx()), Height: int32(b.Dy())}

@@ -14,12 +14,12 @@ const (
 	menuInterface = "com.canonical.dbusmenu"
 )
 
-// busMenu is a menu as com.canonical.dbusmenu has it. The number of a row is its place, since all menus have the same rows. Panels are
-// told of what changes in a row, and never that the rows are other ones (LayoutUpdated): upon that Qt closes a menu that is open.
+// busMenu is a menu as com.canonical.dbusmenu defines it. A row's number is its place, since all menus have the same rows. Panels are
+// told which properties of a row have changed, but never that the layout has (LayoutUpdated): at that, Qt closes an open menu.
 type busMenu struct {
 	bus     *dbus.Conn
 	chosen  func(action)
-	sending sync.Mutex // what is sent about rows is sent in the order in which it came about
+	sending sync.Mutex // keeps what is sent about rows in order
 	mu      sync.Mutex
 	rows    []busRow // the first is the menu itself
 }
@@ -67,8 +67,8 @@ func busRows(items []item) []busRow {
 	return rows
 }
 
-// addRows adds the rows of a menu, each before those of its own menu, and returns their numbers. What is not shown cannot be chosen,
-// although any program may say so.
+// addRows adds the rows of a menu, each before those of its submenu, and returns their numbers. A row that is not shown gets no action,
+// since any program may claim that it was chosen.
 func addRows(rows *[]busRow, items []item, shown bool) (numbers []int32) {
 	for _, it := range items {
 		n := len(*rows)
@@ -84,13 +84,13 @@ func addRows(rows *[]busRow, items []item, shown bool) (numbers []int32) {
 	return numbers
 }
 
-// props are what a panel needs to know of a row.
+// props returns what a panel needs to know of a row.
 func (it item) props() map[string]dbus.Variant {
 	if it.Separator {
 		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator")}
 	}
 	props := map[string]dbus.Variant{
-		"label":   dbus.MakeVariant(directed(strings.ReplaceAll(it.Text, "_", "__"))), // one alone marks the letter of a key
+		"label":   dbus.MakeVariant(directed(strings.ReplaceAll(it.Text, "_", "__"))), // a single one marks the access key
 		"enabled": dbus.MakeVariant(!it.Disabled),
 		"visible": dbus.MakeVariant(it.Text != ""),
 	}
@@ -104,8 +104,8 @@ func (it item) props() map[string]dbus.Variant {
 	return props
 }
 
-// directed begins a text that has names in it with a mark of its direction. GTK takes that from the first letter, also where it is one of
-// a name that is isolated.
+// directed puts a direction mark before a text that contains names. GTK takes the direction from the first letter, even if that belongs
+// to an isolated name.
 func directed(text string) string {
 	var within int
 	for _, r := range text {
@@ -124,7 +124,7 @@ func directed(text string) string {
 	return text
 }
 
-// draw changes the rows, and tells panels what is different in them.
+// draw replaces the rows and tells panels what has changed in them.
 func (m *busMenu) draw(items []item) {
 	m.sending.Lock()
 	defer m.sending.Unlock()
@@ -133,12 +133,12 @@ func (m *busMenu) draw(items []item) {
 			ID    int32
 			Names []string
 		}{}
-		// It fails when the bus has ended, which is heard of.
+		// It fails only if the bus has gone, which serve notices.
 		_ = m.bus.Emit(menuPath, menuInterface+".ItemsPropertiesUpdated", changed, removed)
 	}
 }
 
-// set changes the rows, and returns what is different in them.
+// set replaces the rows and returns what has changed in them.
 func (m *busMenu) set(items []item) (changed []rowProps) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,9 +158,9 @@ func (m *busMenu) set(items []item) (changed []rowProps) {
 	return changed
 }
 
-// answer answers a panel that asks for rows, before anything else is received: godbus answers each call in a goroutine of its own, and so
-// not in order. libdbusmenu asks for the rows of each menu in a call, all at once. A row that it hears of before the one that opens
-// its menu is never shown, and a row that is told late, after news of it, stays as it was.
+// answer answers a panel's request for rows before anything else is received. godbus handles each call in a goroutine of its own, so not
+// in order, and libdbusmenu asks for the rows of each menu in a separate call, all at once. A row that it learns of before the one that
+// opens its menu is never shown, and a row that arrives after news of it keeps its old properties.
 func (m *busMenu) answer(call *dbus.Message) {
 	header := func(f dbus.HeaderField) any { return call.Headers[f].Value() }
 	isOfMenu := header(dbus.FieldPath) == dbus.ObjectPath(menuPath) && header(dbus.FieldInterface) == menuInterface
@@ -192,14 +192,14 @@ func (m *busMenu) answer(call *dbus.Message) {
 			dbus.FieldSignature: dbus.MakeVariant(dbus.SignatureOf(rows...)),
 		}}, nil)
 	}
-	call.Type = 0 // of no type, it is not handled again
+	call.Type = 0 // without a type, godbus ignores it
 }
 
 var errNoRow = dbus.NewError(menuInterface+".NoSuchRow", nil)
 
 func (m *busMenu) has(id int32) bool { return id >= 0 && int(id) < len(m.rows) }
 
-// GetLayout is asked by panels, as what is below; depth -1 is all.
+// GetLayout, like the methods below, is called by panels. A depth of -1 means all levels.
 func (m *busMenu) GetLayout(id, depth int32, _ []string) (revision uint32, layout rowLayout, _ *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,7 +219,7 @@ func (m *busMenu) layout(id, depth int32) rowLayout {
 	return l
 }
 
-// GetGroupProperties tells of these rows, or of all.
+// GetGroupProperties returns the properties of the given rows, or of all if there are none.
 func (m *busMenu) GetGroupProperties(ids []int32, _ []string) ([]rowProps, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +232,7 @@ func (m *busMenu) GetGroupProperties(ids []int32, _ []string) ([]rowProps, *dbus
 	return list, nil
 }
 
-// GetProperty tells one thing of a row.
+// GetProperty returns one property of a row.
 func (m *busMenu) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +242,7 @@ func (m *busMenu) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error)
 	return m.rows[id].props[name], nil
 }
 
-// Event says what the user does.
+// Event is called when the user does something with a row.
 func (m *busMenu) Event(id int32, name string, _ dbus.Variant, _ uint32) *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -255,7 +255,7 @@ func (m *busMenu) Event(id int32, name string, _ dbus.Variant, _ uint32) *dbus.E
 	return nil
 }
 
-// EventGroup is several at once.
+// EventGroup passes several events at once.
 func (m *busMenu) EventGroup(events []rowEvent) (unknown []int32, _ *dbus.Error) {
 	unknown = []int32{}
 	for _, e := range events {
@@ -266,10 +266,10 @@ func (m *busMenu) EventGroup(events []rowEvent) (unknown []int32, _ *dbus.Error)
 	return unknown, nil
 }
 
-// AboutToShow is asked before a menu is shown: whether it has to be read anew.
+// AboutToShow is asked before a menu is shown, whether it must be read again.
 func (m *busMenu) AboutToShow(int32) (bool, *dbus.Error) { return false, nil }
 
-// AboutToShowGroup is several at once.
+// AboutToShowGroup asks that of several menus.
 func (m *busMenu) AboutToShowGroup([]int32) (anew, unknown []int32, _ *dbus.Error) {
 	return []int32{}, []int32{}, nil
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// busProps are the properties of an object on the bus, as org.freedesktop.DBus.Properties has them. A value is replaced and never
-// written into: an answer that is being sent may still hold it.
+// busProps holds the properties of an object on the bus, for org.freedesktop.DBus.Properties. A value is replaced and never modified: an
+// answer that is being sent may still hold it.
 type busProps struct {
-	of     string // the interface that they belong to
+	of     string // the interface that the properties belong to
 	mu     sync.Mutex
 	values map[string]dbus.Variant
 }
@@ -31,7 +31,7 @@ func (p *busProps) set(name string, value any) {
 
 var errNoProp = dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", nil)
 
-// Get is asked by panels, as what is below.
+// Get, like the methods below, is called by panels.
 func (p *busProps) Get(of, name string) (dbus.Variant, *dbus.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *busProps) Get(of, name string) (dbus.Variant, *dbus.Error) {
 	return dbus.MakeVariant(""), errNoProp
 }
 
-// GetAll tells all.
+// GetAll returns all properties.
 func (p *busProps) GetAll(of string) (map[string]dbus.Variant, *dbus.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *busProps) GetAll(of string) (map[string]dbus.Variant, *dbus.Error) {
 	return maps.Clone(p.values), nil
 }
 
-// Set is refused: nothing is for others to change.
+// Set is refused: others may change nothing.
 func (p *busProps) Set(string, string, dbus.Variant) *dbus.Error {
 	return dbus.NewError("org.freedesktop.DBus.Error.PropertyReadOnly", nil)
 }

@@ -13,5 +13,5 @@ func TestATrayOfAnAdministrator(t *testing.T) {
 	s, _, _ := startTray(t, viewOf())
 	require.Equal(t, []uint32{taskbarCreated(), taskbarCreated(), libraryClicks}, s.allowed)
 	h := &taskbar{}
-	h.hearExplorer(windows.HWND(1), libraryClicks) // a tray with no more rights asks nothing of Windows
+	h.allowExplorer(windows.HWND(1), libraryClicks) // a tray with no more rights asks nothing of Windows
 }

@@ -12,14 +12,14 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Nothing tells when an agent that is there and could not be asked can be asked again: it is tried after a time that grows.
+// An agent that is there but does not answer gives no sign when it can be asked again, so it is asked after growing waits.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
 )
 
-// follow tells of the agent at address until ctx ends: of every change of its status, and of whether it can be asked. It never
-// polls one that runs, nor, where something tells when its socket is there, one that does not.
+// follow reports every change of the status of the agent at address, and whether it can be asked, until ctx ends. It never polls an agent
+// that runs, nor, where the appearance of its socket can be noticed, one that does not.
 func follow(ctx context.Context, address string, c *control.Client, tell func(func(*view))) error {
 	appeared := signal.New()
 	watch, err := watchSocket(address, appeared.Notify)
@@ -46,9 +46,9 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, control.ErrEnded) && time.Since(asked) >= firstRetry:
-			continue // whether another one is there already is asked at once
+			continue // another agent may be there already
 		case errors.Is(err, control.ErrEnded):
-			wait = firstRetry // one that ends every watch is not asked all the time
+			wait = firstRetry // do not keep asking an agent that ends every watch
 		case errors.Is(err, control.ErrNotRunning):
 			tell(down)
 			wait = downRetry
@@ -56,7 +56,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 			reason := control.Unreachable(err)
 			tell(func(v *view) { v.Agent, v.Reason = agentSilent, &reason })
 			wait, retry = retry, min(2*retry, lastRetry)
-			debug.FreeOSMemory() // what is not an agent may have said much
+			debug.FreeOSMemory() // whatever answered there may have sent a lot
 		}
 		if _, err := appeared.Wait(ctx, wait, nil); err != nil {
 			return nil // the end of ctx is no failure
@@ -64,7 +64,7 @@ func follow(ctx context.Context, address string, c *control.Client, tell func(fu
 	}
 }
 
-// down notes that no agent runs. One that was started a moment ago is given its time.
+// down notes that no agent runs. One that was started a moment ago is given time.
 func down(v *view) {
 	if v.Agent != agentStarting {
 		v.Agent = agentDown

@@ -20,18 +20,18 @@ import (
 	"sidetone/internal/signal"
 )
 
-// errBusEnded means that the session bus has ended, and does not come back: the session has ended with it. The tray ends, too: who
-// starts it for each session starts it again, with the environment of that.
+// errBusEnded means that the session bus has gone for good, and the session with it. The tray ends, too: whoever starts it in each
+// session starts it again with the environment of the new one.
 var errBusEnded = errors.New("the session bus has ended, and the tray with it: start it again when there is one")
 
 const (
-	busRestart  = 3 * time.Second // what a session bus gets to come back, as when it is restarted
+	busRestart  = 3 * time.Second // time for a session bus to come back when it is restarted
 	busRetry    = 100 * time.Millisecond
 	maxBusTries = 10
 )
 
-// A notifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
-type notifier struct {
+// A statusNotifier draws by StatusNotifierItem and com.canonical.dbusmenu, on D-Bus.
+type statusNotifier struct {
 	queue
 	bus     string // address of the session bus
 	title   string
@@ -50,12 +50,12 @@ func newHost(o Options) (host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &notifier{queue: newQueue(), bus: bus, title: o.Vendor, log: o.Log, lock: lock, notices: newLimiter()}, nil
+	return &statusNotifier{queue: newQueue(), bus: bus, title: o.Vendor, log: o.Log, lock: lock, notices: newLimiter()}, nil
 }
 
-func (n *notifier) notify(text string) { n.notices.add(text) }
+func (n *statusNotifier) notify(text string) { n.notices.add(text) }
 
-func (n *notifier) run(ctx context.Context, on events) error {
+func (n *statusNotifier) run(ctx context.Context, on events) error {
 	defer n.lock.Close()
 	first, within := <-n.queue, ctx
 	for {
@@ -82,8 +82,8 @@ func (n *notifier) run(ctx context.Context, on events) error {
 	}
 }
 
-// serve draws each frame on a bus, until ctx or the bus has ended, and returns the last one.
-func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on events) (frame, error) {
+// serve draws each frame until ctx or the bus ends, and returns the last one.
+func (n *statusNotifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on events) (frame, error) {
 	if desktop.LacksTray(ctx, bus) {
 		n.log.Warn("tray: this desktop shows no tray icons yet; GNOME needs the extension AppIndicator. The icon appears when there is a tray")
 	}
@@ -101,15 +101,15 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on eve
 	}
 	icon.register()
 	serving, end := context.WithCancel(ctx)
-	beside := n.assist(serving, bus, on.scheme)
-	defer beside.Wait()
+	services := n.startServices(serving, bus, on.scheme)
+	defer services.Wait()
 	defer end()
 	for {
 		select {
 		case next := <-n.queue:
 			icon.draw(next)
 		case change := <-panels:
-			if change != nil && desktop.Appears(change, desktop.TrayHost) {
+			if change != nil && desktop.NameAcquired(change, desktop.TrayHost) {
 				icon.register()
 			}
 		case <-bus.Context().Done():
@@ -120,8 +120,8 @@ func (n *notifier) serve(ctx context.Context, bus *dbus.Conn, last frame, on eve
 	}
 }
 
-// assist has the desktop show notifications, and tell of its colours, until ctx ends.
-func (n *notifier) assist(ctx context.Context, bus *dbus.Conn, scheme func(desktop.Scheme)) *sync.WaitGroup {
+// startServices has the desktop show notifications and report its colour scheme until ctx ends.
+func (n *statusNotifier) startServices(ctx context.Context, bus *dbus.Conn, scheme func(desktop.Scheme)) *sync.WaitGroup {
 	session, all := desktop.NewSession(bus), new(sync.WaitGroup)
 	all.Go(func() {
 		n.notices.run(ctx, func(text string) {
@@ -138,8 +138,8 @@ func (n *notifier) assist(ctx context.Context, bus *dbus.Conn, scheme func(deskt
 	return all
 }
 
-// connect opens the session bus for the time of ctx, as soon as there is one; nil: there is none while within lasts.
-func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
+// connect opens the session bus for the lifetime of ctx, as soon as there is one. It returns nil if there is none until within ends.
+func (n *statusNotifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 	socket, isPath := strings.CutPrefix(n.bus, "unix:path=")
 	if !isPath || strings.ContainsAny(socket, ",;%") {
 		return n.dial(ctx)
@@ -163,7 +163,7 @@ func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 			said = true
 			n.log.Warn("tray: there is no session bus; the icon appears when there is one", "socket", socket)
 		}
-		var retry time.Duration // a socket may be there a moment before it is listened on, or nobody's any more
+		var retry time.Duration // a socket may exist shortly before somebody listens on it, or be stale
 		if !errors.Is(err, fs.ErrNotExist) && tries < maxBusTries {
 			retry = busRetry
 		}
@@ -176,8 +176,8 @@ func (n *notifier) connect(ctx, within context.Context) (*dbus.Conn, error) {
 	}
 }
 
-// dial opens the bus. One that hangs is waited for: that costs nothing, and there is nothing else to do without it.
-func (n *notifier) dial(ctx context.Context) (*dbus.Conn, error) {
+// dial opens the bus. It waits for a bus that hangs: that costs nothing, and without a bus there is nothing else to do.
+func (n *statusNotifier) dial(ctx context.Context) (*dbus.Conn, error) {
 	n.menu.Store(nil)
 	bus, err := dbus.Connect(n.bus, dbus.WithContext(ctx), dbus.WithIncomingInterceptor(func(received *dbus.Message) {
 		if menu := n.menu.Load(); menu != nil {

@@ -343,7 +343,7 @@ func TestLogOfBefore(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
 	icon := s.icon()
-	icon.shows(viewOf(agent(agentDown), func(v *view) { v.OldLog = log }))
+	icon.shows(viewOf(agent(agentDown), func(v *view) { v.PreviousLog = log }))
 	s.agent.start()
 	icon.shows(viewOf())
 }

@@ -19,15 +19,15 @@ import (
 	"sidetone/internal/signal"
 )
 
-// startLimit is how long the library may take to make its window. It does not tell that it never will.
+// startLimit is how long the library may take to make its window. It does not say if it never will.
 const startLimit = 10 * time.Second
 
-// Nothing tells when a taskbar that has not taken the icon, as while the user logs in, will do so: it is tried again, after twice the time
-// each time. Of one that is started later all windows are told.
+// Nothing tells when a taskbar that has refused the icon, as it does while the user logs in, will take it: it is tried again, after twice
+// the time each time. All windows are told of a taskbar that starts later.
 const firstIconRetry, lastIconRetry = time.Second, 2 * time.Minute
 
-// taskbar draws beside the clock of Windows. The library for tray icons owns icon and menu; what it does not do is done to its icon here:
-// a picture in the size that the taskbar wants, notifications, and no row that comes or goes while the menu is open.
+// taskbar draws in the notification area of Windows. The library for tray icons owns icon and menu. What it lacks is done to its icon
+// here: a picture in the size that the taskbar wants, notifications, and an open menu in which no row comes or goes.
 type taskbar struct {
 	queue
 	log     *slog.Logger
@@ -38,10 +38,11 @@ type taskbar struct {
 	changed  signal.Signal // colours or the resolution may have changed
 	vanished chan struct{} // closed when the library's window is gone
 	icon     notifyIcon
-	scheme   desktop.Scheme // the last one that was told
-	retry    time.Duration  // after which the icon is put there again, if it is not taken
+	scheme   desktop.Scheme // the last one reported
+	retry    time.Duration  // wait before the icon is offered again
 
-	// allow has a window take a message from programs with fewer rights; nil: the Explorer has no fewer than this one.
+	// allow lets a window receive a message from programs with fewer rights. It is nil if the Explorer has no fewer rights than this
+	// process.
 	allow func(window windows.HWND, id uint32) error
 
 	mu   sync.Mutex // the window's thread opens the menu
@@ -55,7 +56,7 @@ func newHost(o Options) (host, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library writes to Go's own log what Windows has refused.
+	// The library logs errors of Windows to Go's standard log.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn).Writer())
 	b := &taskbar{
@@ -68,9 +69,10 @@ func newHost(o Options) (host, error) {
 	return b, nil
 }
 
-// hearExplorer has a window of a tray that an administrator has started as such hear the Explorer: Windows keeps from it what programs with
-// fewer rights say. Otherwise Windows lets the Explorer through, and programs of low integrity not.
-func (b *taskbar) hearExplorer(window windows.HWND, ids ...uint32) {
+// allowExplorer lets a window of a tray that runs as administrator receive messages of the Explorer, which Windows otherwise withholds
+// from a program with more rights than the sender. Without elevation Windows lets the Explorer through, but not programs of low
+// integrity.
+func (b *taskbar) allowExplorer(window windows.HWND, ids ...uint32) {
 	if b.allow == nil {
 		return
 	}
@@ -93,7 +95,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	}
 	defer heard.Close()
 	broadcast.EndLast()
-	b.hearExplorer(heard.Window(), taskbarCreated())
+	b.allowExplorer(heard.Window(), taskbarCreated())
 	if !b.waitForTaskbar(ctx, heard.Window()) {
 		return nil
 	}
@@ -112,7 +114,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	b.icon.window = libraryWindow()
 	b.rows = newRows(ctx, b.last.items, nil, func(a action) { b.choose(a, on.chosen) })
 	b.watchMenu(b.icon.window)
-	b.hearExplorer(b.icon.window, taskbarCreated(), libraryClicks)
+	b.allowExplorer(b.icon.window, taskbarCreated(), libraryClicks)
 	b.scheme = desktop.TaskbarScheme()
 	on.scheme(b.scheme)
 	b.serve(ctx, on)
@@ -123,7 +125,7 @@ func (b *taskbar) run(ctx context.Context, on events) error {
 	return nil
 }
 
-// waitForTaskbar waits until there is a taskbar that takes icons: the library tries once. It returns false if ctx has ended before.
+// waitForTaskbar waits until there is a taskbar that takes icons, since the library tries only once. It returns false if ctx ends first.
 func (b *taskbar) waitForTaskbar(ctx context.Context, window windows.HWND) bool {
 	for !probe(window) {
 		if _, err := b.created.Wait(ctx, b.nextRetry(), nil); err != nil {
@@ -134,7 +136,7 @@ func (b *taskbar) waitForTaskbar(ctx context.Context, window windows.HWND) bool 
 	return true
 }
 
-// nextRetry is after which time the icon is put there again; 0: not before there is a new taskbar.
+// nextRetry returns the wait before the icon is offered again; 0 means not before there is a new taskbar.
 func (b *taskbar) nextRetry() (wait time.Duration) {
 	if b.retry == firstIconRetry {
 		b.log.Warn("tray: the taskbar has not taken the icon, or there is none yet: the icon appears when there is one")
@@ -147,7 +149,7 @@ func (b *taskbar) nextRetry() (wait time.Duration) {
 	return wait
 }
 
-// serve draws each frame that differs from the one before, until ctx ends or another program has closed the icon's window.
+// serve draws each new frame until ctx ends or another program closes the icon's window.
 func (b *taskbar) serve(ctx context.Context, on events) {
 	ctx, end := context.WithCancel(ctx)
 	texts, notified := make(chan string), make(chan struct{})
@@ -199,7 +201,7 @@ func (b *taskbar) handle(m broadcast.Message, chosen func(action)) (answer uintp
 	case broadcast.SettingChange, broadcast.DPIChanged, broadcast.DisplayChange:
 		b.changed.Notify()
 	case broadcast.QueryEndSession:
-		return 1, true // the tray keeps no session from its end
+		return 1, true // the tray does not prevent the end of a session
 	case broadcast.EndSession, broadcast.Close:
 		if m.Param != 0 || m.ID == broadcast.Close {
 			chosen(actionQuit)
@@ -208,7 +210,7 @@ func (b *taskbar) handle(m broadcast.Message, chosen func(action)) (answer uintp
 	return 0, true
 }
 
-// put puts the icon beside the clock. If the taskbar has not taken it, the channel says when to try it again.
+// put offers the icon to the taskbar. If the taskbar does not take it, the channel says when to try again.
 func (b *taskbar) put() <-chan time.Time {
 	if b.icon.put(b.last) {
 		return nil
@@ -219,7 +221,7 @@ func (b *taskbar) put() <-chan time.Time {
 	return nil
 }
 
-// draw draws the rows that differ.
+// draw updates the rows that have changed.
 func (b *taskbar) draw(next frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,7 +229,7 @@ func (b *taskbar) draw(next frame) {
 	b.drawRows()
 }
 
-// drawRows draws what differs, with b.mu held.
+// drawRows is draw with b.mu held.
 func (b *taskbar) drawRows() {
 	var changed bool
 	for i := range b.rows {
@@ -238,7 +240,7 @@ func (b *taskbar) drawRows() {
 	}
 }
 
-// choose passes on what a row does that the user has chosen, unless that is over.
+// choose passes on the action of a row that the user has chosen, if it is still offered.
 func (b *taskbar) choose(a action, chosen func(action)) {
 	b.mu.Lock()
 	is := offers(b.last.items, a)

@@ -6,12 +6,12 @@ import (
 	"unicode/utf16"
 )
 
-// label is a text of a menu, in which no ampersand is taken for the mark of a key, nor a tab for that of a column.
+// label prepares a text for a menu, where an ampersand would mark an access key and a tab a column.
 func label(text string) string {
 	return strings.NewReplacer("&", "&&", "\t", " ").Replace(embedded(text))
 }
 
-// fit is as much of a text as takes no more than that many UTF-16 units.
+// fit returns as much of a text as fits into that many UTF-16 units.
 func fit(text string, units int) string {
 	fitting := embedded(text)
 	for limit := units; len(utf16.Encode([]rune(fitting))) > units; limit-- {
@@ -20,15 +20,15 @@ func fit(text string, units int) string {
 	return fitting
 }
 
-// Marks of the older kind, which Windows' menus know: what begins a name of either direction and what ends it; and characters of no width
-// that belong to a direction.
+// Older direction marks, which Windows' menus understand: they begin and end an embedded name; and characters of no width that have a
+// direction.
 const (
 	embedLTR, embedRTL, endEmbedding = '\u202a', '\u202b', '\u202c'
 	markLTR, markRTL                 = '\u200e', '\u200f'
 )
 
-// embedded is a text whose names are not isolated, but embedded, and apart from what follows by a character of the text's own direction.
-// Where nothing is written from right to left they need no marks.
+// embedded replaces the isolation of names in a text by embedding, and separates each name from what follows by a character of the text's
+// own direction. If nothing is written from right to left, no marks are needed.
 func embedded(text string) string {
 	var b strings.Builder
 	mixed := strings.ContainsFunc(text, isRTL)
@@ -59,7 +59,7 @@ func firstIsRTL(text string) bool {
 	return i >= 0 && isRTL([]rune(text[i:])[0])
 }
 
-// isRTL reports whether it is a letter of such a script: Hebrew, Arabic, and what has its place beside them.
+// isRTL reports whether r is a letter of a right-to-left script: Hebrew, Arabic and the scripts beside them in Unicode.
 func isRTL(r rune) bool {
 	between := func(first, last rune) bool { return first <= r && r <= last }
 	return unicode.IsLetter(r) &&

@@ -1,5 +1,5 @@
-// Package tray shows the agent on the desktop: an icon, and a menu of what it knows. menu says what is in the menu, purely; a Run
-// follows an agent over its local API and hands each menu to a host, which draws it.
+// Package tray shows the agent on the desktop: an icon, and a menu of what it reports. menu is a pure function from a view to the rows;
+// Run follows an agent over its local API and hands each menu to a host, which draws it.
 package tray
 
 import (
@@ -13,10 +13,9 @@ import (
 	"sidetone/internal/texts"
 )
 
-// action is what happens when an item is chosen.
+// action is what choosing a row does.
 type action string
 
-// The actions.
 const (
 	actionStart     action = "start"
 	actionDetails   action = "details"
@@ -33,16 +32,15 @@ const (
 
 // item is a row of the menu.
 type item struct {
-	Action    action // "": none; the row tells something
+	Action    action // "": none, the row is information
 	Text      string // "": it is not shown
-	Check     *bool  // nil: it has none
+	Check     *bool  // nil: no check mark
 	Disabled  bool
 	Separator bool
-	Children  []item // a menu of its own
+	Children  []item // the rows of its submenu
 }
 
-// How many there are at most of what may be many. A menu always has the same rows, some of them hidden: so each has its place, and
-// an open menu never has to be built anew.
+// Limits. A menu always has the same rows, some of them hidden: each keeps its place, and an open menu never has to be rebuilt.
 const (
 	maxProducts = 8
 	maxParts    = 10 // of a product: its devices and their flags
@@ -53,7 +51,7 @@ const (
 
 var separator = item{Separator: true}
 
-// menu is the menu of what is known. Of any two the rows correspond to each other.
+// menu returns the rows for a view. The rows of any two menus correspond one to one.
 func menu(v view, say texts.Printer) []item {
 	b := builder{v, say.Isolated()}
 	return slices.Concat(
@@ -61,7 +59,8 @@ func menu(v view, say texts.Printer) []item {
 		b.agent(), b.products(), b.clients(),
 		[]item{separator},
 		b.trouble(), b.pause(),
-		[]item{b.notice(), b.act(actionDetails, "tray.details", v.Agent == agentUp), b.act(actionCopy, "tray.copy", v.Agent == agentUp)},
+		[]item{b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args)},
+		[]item{b.act(actionDetails, "tray.details", v.Agent == agentUp), b.act(actionCopy, "tray.copy", v.Agent == agentUp)},
 		[]item{b.logs(), separator},
 		[]item{b.check(actionAutostart, "tray.autostart", v.Autostart), b.about(), b.act(actionQuit, "tray.quit", true)},
 	)
@@ -77,10 +76,10 @@ func (b builder) text(key string, args texts.Args) string {
 	return shorten(b.say.Text(key, args), maxLine)
 }
 
-// line is a row that tells something.
+// line is a row of information.
 func (b builder) line(text string) item { return item{Text: shorten(text, maxLine), Disabled: true} }
 
-// lineIf is the row of a message, hidden unless it applies.
+// lineIf is a row with a message, hidden unless it applies.
 func (b builder) lineIf(applies bool, key string, args texts.Args) item {
 	if !applies {
 		return item{Disabled: true}
@@ -97,16 +96,13 @@ func (b builder) check(a action, key string, on bool) item {
 	return item{Action: a, Text: b.text(key, nil), Check: &on}
 }
 
-// slots are rows for n things, of which list are there. hidden is one that is not.
+// slots fits a list into n rows, and fills those that are left with hidden.
 func slots(n int, list []item, hidden item) []item {
 	list = slices.Clone(list[:min(n, len(list))])
-	for len(list) < n {
-		list = append(list, hidden)
-	}
-	return list
+	return append(list, slices.Repeat([]item{hidden}, n-len(list))...)
 }
 
-// agent is how the agent is, unless that shows by what it says.
+// agent says that the agent is down or starting. If it is up, the other rows show that.
 func (b builder) agent() []item {
 	start := item{Action: actionStart}
 	if b.Agent == agentDown {
@@ -116,7 +112,7 @@ func (b builder) agent() []item {
 	return []item{b.lineIf(key != "", key, nil), start}
 }
 
-// products are a row for each product with what is known of it in a menu of its own, and one for its mute.
+// products has two rows for each product: one with a submenu of details, and one for its mute.
 func (b builder) products() []item {
 	list := b.Status.Products
 	if b.Agent != agentUp {
@@ -129,16 +125,14 @@ func (b builder) products() []item {
 		rows = append(rows, product, b.mute(p))
 	}
 	rows = rows[:min(len(rows), 2*maxProducts)]
-	for len(rows) < 2*maxProducts {
-		rows = append(rows, item{Children: noParts}, item{Disabled: true})
-	}
+	rows = append(rows, slices.Repeat([]item{{Children: noParts}, {Disabled: true}}, maxProducts-len(rows)/2)...)
 	more := len(list) - maxProducts
 	return append(rows,
 		b.lineIf(b.Agent == agentUp && len(list) == 0, "tray.product.none", nil),
 		b.lineIf(more > 0, "tray.product.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// mute is the mute of a product's first microphone that may report one.
+// mute shows the mute of a product's first microphone that may report one.
 func (b builder) mute(p control.Product) item {
 	for _, d := range p.Devices {
 		if flag, may := d.Flags[devices.HardwareMute]; may {
@@ -148,7 +142,7 @@ func (b builder) mute(p control.Product) item {
 	return item{Disabled: true}
 }
 
-// parts are the devices of a product and their flags.
+// parts lists the devices of a product and their flags.
 func (b builder) parts(p control.Product) []item {
 	var rows []item
 	for _, d := range p.Devices {
@@ -165,7 +159,7 @@ func (b builder) parts(p control.Product) []item {
 	return slots(maxParts, rows, item{Disabled: true})
 }
 
-// flag is the value of a flag, and where it comes from.
+// flag shows a flag's value and where it comes from.
 func (b builder) flag(f devices.Field, flag devices.Flag) item {
 	args := texts.Args{"flag": string(f), "origin": originWord(flag.Origin)}
 	group, values := "tray.flag.", map[devices.Tri]string{devices.True: "on", devices.False: "off"}
@@ -175,7 +169,7 @@ func (b builder) flag(f devices.Field, flag devices.Flag) item {
 	return b.line(b.say.Text(group+cmp.Or(values[flag.Value], "unknown"), args))
 }
 
-// originWord is the last part of the key of the words for an origin; "": there is none.
+// originWord returns the last part of the key of an origin's message, or "".
 func originWord(o devices.Origin) string {
 	if o.Shared {
 		return o.Via + "_shared"
@@ -186,7 +180,7 @@ func originWord(o devices.Origin) string {
 // httpPace is how often a client takes an update over HTTP (rule R67).
 const httpPace = "30s"
 
-// clients are a row for each client, or one that says that there is none.
+// clients has one row for each client, or one that says that there is none.
 func (b builder) clients() []item {
 	known := b.Agent == agentUp
 	var rows []item
@@ -206,7 +200,7 @@ func (b builder) clients() []item {
 		b.lineIf(more > 0, "tray.client.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// trouble is a sentence for each thing that is wrong, and one for what to do.
+// trouble says what is wrong and what to do about it.
 func (b builder) trouble() []item {
 	words := health.Texts{Printer: b.say}
 	all := b.view.trouble()
@@ -225,7 +219,7 @@ func (b builder) trouble() []item {
 		b.lineIf(more > 0, "tray.trouble.more", texts.Args{"n": strconv.Itoa(more)}))
 }
 
-// sentence is a text in rows, as long as it may be.
+// sentence breaks a text into as many rows as a sentence may have.
 func (b builder) sentence(text string) (rows []item) {
 	for _, row := range wrap(text, maxRows) {
 		rows = append(rows, b.line(row))
@@ -233,12 +227,12 @@ func (b builder) sentence(text string) (rows []item) {
 	return slots(maxRows, rows, item{Disabled: true})
 }
 
-// pause is how long nothing is reported, if it is so, and how to begin or end that.
+// pause shows a pause, and offers to begin or end one.
 func (b builder) pause() []item {
 	up, paused := b.Agent == agentUp, b.Status.Pause
-	state := b.lineIf(up && paused != nil && !paused.UntilLogin, "tray.paused", nil)
-	if up && paused != nil && paused.UntilLogin {
-		state = b.lineIf(true, "tray.paused.next_login", nil)
+	key := "tray.paused"
+	if paused != nil && paused.UntilLogin {
+		key = "tray.paused.next_login"
 	}
 	begin := item{Children: []item{
 		b.act(actionPause, "tray.pause.until_resumed", true),
@@ -252,13 +246,10 @@ func (b builder) pause() []item {
 	case up:
 		end = b.act(actionResume, "tray.resume", true)
 	}
-	return []item{state, begin, end}
+	return []item{b.lineIf(up && paused != nil, key, nil), begin, end}
 }
 
-// notice is what has become of the user's last wish.
-func (b builder) notice() item { return b.lineIf(b.Notice.Key != "", b.Notice.Key, b.Notice.Args) }
-
-// logs is hidden where the log is in no file.
+// logs is hidden if the log is not in a file.
 func (b builder) logs() item {
 	if b.logFile() == "" {
 		return item{Action: actionLogs}

@@ -16,7 +16,7 @@ var (
 	changeWindowMessageFilterEx = user32.NewProc("ChangeWindowMessageFilterEx")
 )
 
-// allowMessage has a window take a message from programs with fewer rights.
+// allowMessage lets a window receive a message from programs with fewer rights.
 func allowMessage(window windows.HWND, id uint32) error {
 	const allow = 1 // MSGFLT_ALLOW
 	if ok, _, err := changeWindowMessageFilterEx.Call(uintptr(window), uintptr(id), allow, 0); ok == 0 {
@@ -28,15 +28,15 @@ func allowMessage(window windows.HWND, id uint32) error {
 // menuWindow is the library's window, which shows the menu while it handles a click on the icon.
 type menuWindow struct {
 	handle   windows.HWND
-	original uintptr // that handles its messages
+	original uintptr // the library's own window procedure
 	open     bool
-	offers   bool // it has been opened, and nothing was chosen since
-	// adding says that the library waits for the taskbar to take the icon, with a mutex held that it would wait for if it was told of another
-	// taskbar, or to close: meanwhile the window gets what is sent to it. It is the thread's own.
+	offers   bool // the menu was opened and nothing has been chosen since
+	// adding is set while the library waits for the taskbar to take the icon. It holds a mutex meanwhile that it would wait for if it was
+	// told of another taskbar, or to close, and the window still gets messages. Only the window's thread uses it.
 	adding bool
 }
 
-// Of winuser.h, and what the library has the taskbar send when the icon is used.
+// From winuser.h, and what the library has the taskbar send when the icon is used.
 const (
 	wmClose       = 0x0010
 	wmEndSession  = 0x0016
@@ -47,10 +47,10 @@ const (
 	libraryClicks = 0x0401
 )
 
-// watched is whose menu it is: the library has one in a process.
+// watched is the tray whose menu it is: the library has one menu in a process.
 var watched *taskbar
 
-// watchMenu begins to know when the menu is open.
+// watchMenu begins to track when the menu is open.
 func (b *taskbar) watchMenu(window windows.HWND) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,8 +59,8 @@ func (b *taskbar) watchMenu(window windows.HWND) {
 	b.menu.original, _, _ = setWindowLongPtr.Call(uintptr(window), uintptr(windowProc), handleMenuMessage())
 }
 
-// handleMenuMessage is called by Windows, on the window's thread. What Windows calls is never given back. The end of the session, for which
-// the library would take the icon away even if it is called off, is told to another window, too.
+// handleMenuMessage is called by Windows on the window's thread. Callbacks are never freed, so there is one for the process. The library
+// would remove the icon at the end of the session even if that is then called off; the window for broadcasts hears of the end, too.
 var handleMenuMessage = sync.OnceValue(func() uintptr {
 	return syscall.NewCallback(func(window, id, param, data uintptr) uintptr {
 		b := watched
@@ -72,7 +72,7 @@ var handleMenuMessage = sync.OnceValue(func() uintptr {
 		case id == wmEndSession, id == wmCommand && !b.mayChoose():
 			return 0
 		case id == wmClose && b.menu.adding:
-			_, _, _ = postMessage.Call(window, id, param, data) // for later
+			_, _, _ = postMessage.Call(window, id, param, data) // again later
 			return 0
 		case id == uintptr(taskbarCreated()):
 			if !b.menu.adding {
@@ -93,7 +93,7 @@ var handleMenuMessage = sync.OnceValue(func() uintptr {
 	})
 })
 
-// opens notes that the menu is open; false: it is already.
+// opens notes that the menu is open, and returns false if it already was.
 func (b *taskbar) opens() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *taskbar) opens() bool {
 	return !already
 }
 
-// mayChoose reports whether a row that was chosen may be one that a user has seen: any program of the session may pretend that one was.
+// mayChoose reports whether the user may have seen the row that was chosen: any program of the session may pretend that one was.
 func (b *taskbar) mayChoose() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *taskbar) closed() {
 // close closes the menu.
 func (m *menuWindow) close() { _, _, _ = sendMessage.Call(uintptr(m.handle), wmCancelMode, 0, 0) }
 
-// redraw has the menus on the screen painted again, which Windows does not do by itself.
+// redraw repaints the menus on the screen, which Windows does not do by itself.
 func (m *menuWindow) redraw() {
 	const invalidate = 0x1
 	var process uint32
@@ -138,5 +138,5 @@ func (m *menuWindow) redraw() {
 	}
 }
 
-// menuClass is that of the windows of menus.
+// menuClass is the class of menu windows.
 var menuClass = utf16Of("#32768")

@@ -10,12 +10,12 @@ import (
 	"sidetone/internal/texts"
 )
 
-// noticeInterval is how long a notification stands at least before it is replaced.
+// noticeInterval is how long a notification stays at least before the next one replaces it.
 const noticeInterval = 2 * time.Second
 
-// pressed is what the user is told who has just pressed a mute button, if that is wanted; "": nothing. A mute that was not known before
-// tells of no press, and without a client nobody hears the user anyway.
-func pressed(before, now view, say texts.Printer) string {
+// muteNotice returns the notification for a user who has just pressed a mute button, or "". A mute that was unknown before is no press, and
+// without a client nobody hears the user anyway.
+func muteNotice(before, now view, say texts.Printer) string {
 	heard := now.Status.Pause == nil && slices.ContainsFunc(now.Status.Clients.Sessions, control.Session.Connected)
 	if !now.Status.NotifyMute || !heard || before.Agent != agentUp || now.Agent != agentUp {
 		return ""
@@ -35,7 +35,7 @@ func pressed(before, now view, say texts.Printer) string {
 	return ""
 }
 
-// mutes are those of all microphones, by unit and id.
+// mutes returns the mutes of all microphones, by unit and id.
 func mutes(s control.Status) map[[2]string]devices.Tri {
 	all := make(map[[2]string]devices.Tri)
 	for _, p := range s.Products {
@@ -48,19 +48,14 @@ func mutes(s control.Status) map[[2]string]devices.Tri {
 	return all
 }
 
-// limiter passes texts on, at most one in noticeInterval. Of those that come faster the last one counts, unless it says what is shown.
+// limiter passes texts on, at most one in noticeInterval. Of those that come faster only the last is kept, unless it is the one that is
+// shown.
 type limiter chan string
 
 func newLimiter() limiter { return make(limiter, 1) }
 
 // add never blocks. One goroutine may call it.
-func (l limiter) add(text string) {
-	select {
-	case <-l: // it is out of date
-	default:
-	}
-	l <- text
-}
+func (l limiter) add(text string) { replace(l, text) }
 
 // run calls show until ctx ends.
 func (l limiter) run(ctx context.Context, show func(string)) {

@@ -42,7 +42,7 @@ func TestPressed(t *testing.T) {
 		"agent was away":     {notifying(devices.False, agent(agentDown)), on, ""},
 		"agent is away":      {off, notifying(devices.True, agent(agentDown)), ""},
 	} {
-		require.Equal(t, c.want, pressed(c.before, c.now, texts.For(texts.English)), name)
+		require.Equal(t, c.want, muteNotice(c.before, c.now, texts.For(texts.English)), name)
 	}
 }
 

@@ -25,7 +25,7 @@ var (
 	shellNotifyIcon          = windows.NewLazySystemDLL("shell32.dll").NewProc("Shell_NotifyIconW")
 )
 
-// Of shellapi.h: what Shell_NotifyIcon does, which fields count, and how a notification is shown.
+// From shellapi.h: the operations of Shell_NotifyIcon, which fields are valid, and how a notification is shown.
 const (
 	nimAdd, nimModify, nimDelete = 0, 1, 2
 
@@ -39,13 +39,13 @@ const (
 // taskbarName is the class of the taskbar's window.
 var taskbarName = utf16Of("Shell_TrayWnd")
 
-// taskbarWindow is that window; 0: there is none.
+// taskbarWindow returns the taskbar's window, or 0.
 func taskbarWindow() uintptr {
 	window, _, _ := findWindow.Call(uintptr(unsafe.Pointer(taskbarName)), 0)
 	return window
 }
 
-// taskbarCreated is what a taskbar tells all windows that has begun.
+// taskbarCreated is the message that a new taskbar sends to all windows.
 var taskbarCreated = sync.OnceValue(func() uint32 {
 	id, _, _ := registerWindowMessage.Call(uintptr(unsafe.Pointer(utf16Of("TaskbarCreated"))))
 	return uint32(id)
@@ -69,12 +69,12 @@ type notifyIconData struct {
 	balloonIcon      windows.Handle
 }
 
-// libraryIcon is the number that the library gives its icon, libraryClass the class of its window.
+// libraryIcon is the library's number for its icon, libraryClass the class of its window.
 const libraryIcon = 100
 
 var libraryClass = utf16Of("SystrayClass")
 
-// libraryWindow is the library's window; 0: it has none.
+// libraryWindow returns the library's window, or 0.
 func libraryWindow() windows.HWND {
 	for window := uintptr(0); ; {
 		window, _, _ = findWindowEx.Call(0, window, uintptr(unsafe.Pointer(libraryClass)), 0)
@@ -86,7 +86,7 @@ func libraryWindow() windows.HWND {
 	}
 }
 
-// notifyIcon is the library's icon beside the clock.
+// notifyIcon is the library's icon in the notification area.
 type notifyIcon struct {
 	title  string // of notifications
 	window windows.HWND
@@ -94,7 +94,7 @@ type notifyIcon struct {
 	pixels int // of the handle's picture
 }
 
-// call has the taskbar do something about the icon, and reports whether it has.
+// call asks the taskbar to do something with the icon, and reports whether it did.
 func (n *notifyIcon) call(what uintptr, data notifyIconData) bool {
 	return notify(n.window, libraryIcon, what, data)
 }
@@ -109,11 +109,11 @@ func notify(window windows.HWND, id uint32, what uintptr, data notifyIconData) b
 func probe(window windows.HWND) bool {
 	const id = 1
 	took := notify(window, id, nimAdd, notifyIconData{flags: nifState, state: nisHidden, stateMask: nisHidden})
-	notify(window, id, nimDelete, notifyIconData{}) // one that timed out may be there all the same
+	notify(window, id, nimDelete, notifyIconData{}) // even a call that timed out may have added it
 	return took
 }
 
-// put puts it there, and reports whether the taskbar has taken it. The library does that when it is told of a taskbar.
+// put offers the icon to the taskbar, and reports whether it took it. The library does so when it is told of a taskbar.
 func (n *notifyIcon) put(f frame) bool {
 	_, _, _ = sendMessage.Call(uintptr(n.window), uintptr(taskbarCreated()), 0, 0)
 	data := notifyIconData{flags: nifTip}
@@ -122,7 +122,7 @@ func (n *notifyIcon) put(f frame) bool {
 	return n.call(nimModify, data)
 }
 
-// draw draws what differs.
+// draw sends what has changed.
 func (n *notifyIcon) draw(last, next frame) {
 	var data notifyIconData
 	if string(last.icon) != string(next.icon) {
@@ -137,7 +137,7 @@ func (n *notifyIcon) draw(last, next frame) {
 	}
 }
 
-// redraw draws the picture in another size, if the taskbar wants it.
+// redraw sends the picture in another size if the taskbar wants one.
 func (n *notifyIcon) redraw(f frame) {
 	if iconPixels() != n.pixels {
 		var data notifyIconData
@@ -146,7 +146,7 @@ func (n *notifyIcon) redraw(f frame) {
 	}
 }
 
-// notify shows a text, or none if it cannot be shown now: then it would come too late.
+// notify shows a text, or nothing if it cannot be shown now: later would be too late.
 func (n *notifyIcon) notify(text string) {
 	data := notifyIconData{flags: nifInfo | nifRealtime, infoFlags: niifUser | niifNoSound | niifRespectQuietTime}
 	copyUnits(data.info[:], text)
@@ -156,7 +156,7 @@ func (n *notifyIcon) notify(text string) {
 
 func (n *notifyIcon) release() { _, _, _ = destroyIcon.Call(uintptr(n.handle)) }
 
-// picture makes data draw a picture, in the size that the taskbar wants.
+// picture puts a picture into data, in the size that the taskbar wants.
 func (n *notifyIcon) picture(file []byte, data *notifyIconData) {
 	const version, defaultColor = 0x00030000, 0
 	pixels := iconPixels()
@@ -172,7 +172,7 @@ func (n *notifyIcon) picture(file []byte, data *notifyIconData) {
 	data.flags |= nifIcon
 }
 
-// iconPixels is how wide an icon is on the taskbar.
+// iconPixels is the width of an icon in the taskbar.
 func iconPixels() int {
 	const smallIcon = 49 // SM_CXSMICON
 	dpi, _, _ := dpiForWindow.Call(taskbarWindow())
@@ -183,12 +183,12 @@ func iconPixels() int {
 	return int(pixels)
 }
 
-// copyUnits copies as much of a text as fits, with a zero behind it.
+// copyUnits copies as much of a text as fits, and leaves room for the terminating zero.
 func copyUnits(to []uint16, text string) {
 	copy(to, utf16.Encode([]rune(fit(text, len(to)-1))))
 }
 
-// utf16Of is a text as Windows reads it. None of these has a zero in it.
+// utf16Of converts a text that contains no zero.
 func utf16Of(text string) *uint16 {
 	units, _ := windows.UTF16PtrFromString(text)
 	return units

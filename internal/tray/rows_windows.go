@@ -6,14 +6,15 @@ import (
 	"fyne.io/systray"
 )
 
-// row is a place in the menu, which is there as long as the tray.
+// row is a place in the menu. It lives as long as the tray.
 type row struct {
 	item     *systray.MenuItem // nil: it is a separator
 	text     string
 	children []row
 }
 
-// newRows makes the rows of a menu. One that can be chosen has a goroutine for that: the library drops a click that nobody waits for.
+// newRows makes the rows of a menu. Each that can be chosen has a goroutine that waits for clicks, since the library drops a click that
+// nobody waits for.
 func newRows(ctx context.Context, items []item, parent *systray.MenuItem, chosen func(action)) []row {
 	add, addSeparator := systray.AddMenuItem, systray.AddSeparator
 	if parent != nil {
@@ -39,7 +40,7 @@ func newRows(ctx context.Context, items []item, parent *systray.MenuItem, chosen
 	return rows
 }
 
-// clicks waits for them. The channel is never closed: no row is removed.
+// clicks calls chosen at each click. The channel is never closed, as no row is removed.
 func clicks(ctx context.Context, item *systray.MenuItem, chosen func()) {
 	for {
 		select {
@@ -51,8 +52,8 @@ func clicks(ctx context.Context, item *systray.MenuItem, chosen func()) {
 	}
 }
 
-// draw applies what differs, and touches nothing else. In a menu that is open none comes or goes: one that is not to be shown any more
-// cannot be chosen. It reports whether anything in such a menu has changed. A hidden row is left alone, because each change shows it.
+// draw applies what has changed and touches nothing else. In an open menu no row comes or goes: one that should vanish is disabled. It
+// reports whether anything in such a menu has changed. A hidden row is left alone, since every change would show it.
 func (r *row) draw(next item, open bool) (changed bool) {
 	if r.item == nil {
 		return false

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"sidetone/internal/brand"
@@ -24,77 +25,80 @@ import (
 	"sidetone/internal/tray/icon"
 )
 
-// Options are what a tray needs to know.
+// Options configure a tray.
 type Options struct {
 	Address     string // of the agent's control socket
 	Program     string // as users know it
 	Version     string
-	Vendor      string // what it is called before the agent has said its name
+	Vendor      string // the name to show until the agent has told its own
 	Say         texts.Printer
 	Shade       icon.Shade // "": by the colours that the user prefers
 	Getenv      func(string) string
-	Self        string   // the tray's program; "": it is not looked for
+	Self        string   // the tray's program; "": do not notice its replacement
 	Agent       string   // the agent's program
-	Flags       []string // by which its verbs mean the same agent
+	Flags       []string // by which its verbs find the same agent
 	Autostart   desktop.Entry
 	Diagnostics func(context.Context) ([]byte, error) // what is copied for support
 	Log         *slog.Logger
 }
 
-// frame is all that is to be seen.
+// frame is everything that is visible.
 type frame struct {
 	items   []item
 	icon    []byte
 	tooltip string
 }
 
-// queue holds the frame to be drawn next.
+// queue holds the next frame to draw.
 type queue chan frame
 
 func newQueue() queue { return make(queue, 1) }
 
-// show never blocks. One goroutine may call it.
-func (q queue) show(f frame) {
+// show replaces a frame that has not been drawn yet. It never blocks; only one goroutine may call it.
+func (q queue) show(f frame) { replace(q, f) }
+
+// replace puts a value into a channel with room for one, in place of a value that nobody has taken yet.
+func replace[T any](c chan T, value T) {
 	select {
-	case <-q: // it is out of date
+	case <-c:
 	default:
 	}
-	q <- f
+	c <- value
 }
 
-// host draws frames where the desktop has its tray. show and notify return at once; they may be called before run, which returns when ctx
-// ends or the desktop does.
+// host draws frames in the desktop's tray. show and notify return at once and may be called before run, which returns when ctx or the
+// desktop's session ends.
 type host interface {
 	show(frame)
 	notify(text string)
 	run(ctx context.Context, on events) error
 }
 
-// events are what a host tells of: what the user chooses, and what colours the user prefers. chosen does not block.
+// events are what a host reports: what the user chooses, and the preferred colour scheme. chosen does not block.
 type events struct {
 	chosen func(action)
 	scheme func(desktop.Scheme)
 }
 
-// tray is what runs.
+// tray is the state of Run.
 type tray struct {
 	Options
 	agent   *control.Client
 	desktop desktop.Desktop
 	host    host
 	view    view
-	changes chan func(*view) // all that changes view, in order
+	changes chan func(*view) // every change of view, in order
 	actions *actions
 	quit    context.CancelFunc
-	program fs.FileInfo // as it was when this process began; nil: unknown
-	newer   bool        // there is another one now
+	program fs.FileInfo // the program file at the start of this process; nil: unknown
+	newer   bool        // the program file has been replaced
 }
 
-// ErrReplaced says that another program is on disk in place of this one, and that the agent is of another version: the tray is to be
-// started anew.
+// ErrReplaced means that the tray's program on disk has been replaced and the agent runs in another version: start the tray again.
 var ErrReplaced = errors.New("the tray's program has been replaced")
 
-// Run shows the agent until ctx ends, the user wants it to, or the desktop's session bus has ended, which is an error. So is ErrReplaced.
+// Run shows the agent until ctx ends or the user quits. It returns an error, too, when the desktop's session bus has ended, and
+// ErrReplaced.
 func Run(ctx context.Context, o Options) error {
 	h, err := newHost(o)
 	if err != nil {
@@ -111,47 +115,39 @@ func run(ctx context.Context, o Options, h host) error {
 		agent: control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, o.Address) }),
 	}
 	t.view = view{
-		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: agentDown, OldLog: oldLog(o),
+		Program: o.Program, Version: o.Version, Vendor: o.Vendor, Agent: agentDown, PreviousLog: previousLog(o),
 		Autostart: t.desktop.Autostarts(o.Autostart),
 	}
 	t.program, _ = os.Stat(o.Self)
 	t.host.show(t.frame())
 
-	failed := make(chan error, 2)
-	following := make(chan struct{})
-	go func() {
-		defer close(following)
-		if err := follow(ctx, o.Address, t.agent, func(change func(*view)) { t.tell(ctx, change) }); err != nil {
-			failed <- err
+	var failed error
+	var working sync.WaitGroup
+	working.Go(func() {
+		failed = follow(ctx, o.Address, t.agent, func(change func(*view)) { t.tell(ctx, change) })
+		if failed != nil {
 			quit()
 		}
-	}()
-	drawing := make(chan struct{})
-	go func() {
-		defer close(drawing)
-		t.draw(ctx)
-	}()
+	})
+	working.Go(func() { t.draw(ctx) })
 	go t.actions.run(ctx, t.act)
 	err := t.host.run(ctx, events{
 		chosen: t.choose,
 		scheme: func(s desktop.Scheme) { t.tell(ctx, func(v *view) { v.Scheme = s }) },
 	})
 	quit()
-	<-following
-	<-drawing
-	select {
-	case f := <-failed:
-		return f
-	default:
-	}
-	if t.newer {
+	working.Wait()
+	switch {
+	case failed != nil:
+		return failed
+	case t.newer:
 		return ErrReplaced
 	}
 	return err
 }
 
-// replaced reports whether an upgrade, with which the agent has gone on already, has brought another tray, too.
-func (t *tray) replaced() bool {
+// programReplaced reports whether an upgrade, to which the agent has switched already, has replaced this program, too.
+func (t *tray) programReplaced() bool {
 	if t.view.Agent != agentUp || t.view.Status.Version == t.Version || t.program == nil {
 		return false
 	}
@@ -159,8 +155,8 @@ func (t *tray) replaced() bool {
 	return err == nil && (now.Size() != t.program.Size() || !now.ModTime().Equal(t.program.ModTime()))
 }
 
-// oldLog is the file that an agent before has kept its log in; "": there is none.
-func oldLog(o Options) string {
+// previousLog returns the log file of an earlier agent, or "".
+func previousLog(o Options) string {
 	path, err := paths.LogFile(o.Getenv, brand.NameOf(o.Agent), paths.VendorOf(o.Address))
 	if err == nil {
 		_, err = os.Stat(path)
@@ -171,7 +167,7 @@ func oldLog(o Options) string {
 	return path
 }
 
-// tell has the one goroutine that owns the view change it.
+// tell has the one goroutine that owns the view apply a change.
 func (t *tray) tell(ctx context.Context, change func(*view)) {
 	select {
 	case t.changes <- change:
@@ -179,8 +175,8 @@ func (t *tray) tell(ctx context.Context, change func(*view)) {
 	}
 }
 
-// known is what the tray knows now.
-func (t *tray) known(ctx context.Context) (v view) {
+// currentView returns a copy of the view.
+func (t *tray) currentView(ctx context.Context) (v view) {
 	got := make(chan view, 1)
 	t.tell(ctx, func(now *view) { got <- *now })
 	select {
@@ -190,10 +186,10 @@ func (t *tray) known(ctx context.Context) (v view) {
 	return v
 }
 
-// drawInterval is how long a menu stands at least before it is drawn anew: an agent that says much keeps no desktop busy.
+// drawInterval is the shortest time between two frames: an agent that sends a lot keeps no desktop busy.
 const drawInterval = 20 * time.Millisecond
 
-// draw shows each change at once, and of those that come faster than drawInterval the last.
+// draw shows each change at once, and of changes that come faster than drawInterval the last.
 func (t *tray) draw(ctx context.Context) {
 	garbage := idlegc.NewCollector()
 	var drawn time.Time
@@ -204,11 +200,11 @@ func (t *tray) draw(ctx context.Context) {
 			garbage.Working()
 			before := t.view
 			change(&t.view)
-			if t.newer = t.replaced(); t.newer {
+			if t.newer = t.programReplaced(); t.newer {
 				t.quit()
 				return
 			}
-			if text := pressed(before, t.view, t.Say.Isolated()); text != "" {
+			if text := muteNotice(before, t.view, t.Say.Isolated()); text != "" {
 				t.host.notify(text)
 			}
 			if wait := drawInterval - time.Since(drawn); due == nil && wait > 0 {
@@ -231,7 +227,7 @@ func (t *tray) frame() frame {
 	return frame{menu(t.view, t.Say), icon.File(t.view.state(), t.shade()), tooltip(t.view, t.Say)}
 }
 
-// shade is the one that was asked for, else the one that stands out on what the user prefers.
+// shade is the one from the options, else the one that contrasts with the user's colour scheme.
 func (t *tray) shade() icon.Shade {
 	switch {
 	case t.Shade != "":
@@ -243,7 +239,7 @@ func (t *tray) shade() icon.Shade {
 	}
 }
 
-// choose takes note of what the user has chosen.
+// choose queues what the user has chosen.
 func (t *tray) choose(a action) {
 	if a == actionQuit {
 		t.quit() // whatever else is being done
@@ -252,7 +248,7 @@ func (t *tray) choose(a action) {
 	t.actions.add(a)
 }
 
-// act does what the user has chosen, and says in the menu if that has failed.
+// act performs what the user has chosen, and shows a failure in the menu.
 func (t *tray) act(ctx context.Context, a action) {
 	var err error
 	var done notice
@@ -268,7 +264,7 @@ func (t *tray) act(ctx context.Context, a action) {
 	case actionPause, actionPauseHour, actionPauseLogin, actionResume:
 		err = t.pause(ctx, a)
 	case actionLogs:
-		err = t.show(ctx, filepath.Dir(t.known(ctx).logFile()))
+		err = t.show(ctx, filepath.Dir(t.currentView(ctx).logFile()))
 	case actionAutostart:
 		on := !t.desktop.Autostarts(t.Autostart)
 		if err = t.desktop.SetAutostart(t.Autostart, on); err == nil {
@@ -283,7 +279,7 @@ func (t *tray) act(ctx context.Context, a action) {
 }
 
 func (t *tray) failed(ctx context.Context, err error) {
-	t.Log.Warn("tray: what was chosen failed", "error", err)
+	t.Log.Warn("tray: the chosen action failed", "error", err)
 	t.tell(ctx, func(v *view) { v.Notice = failure("tray.failed", err) })
 }
 
@@ -291,11 +287,11 @@ func failure(key string, err error) notice {
 	return notice{key, texts.Args{"reason": texts.Clean(err.Error())}}
 }
 
-// start starts the agent, as a process that outlives the tray, or has who starts it at log-in do that. That it runs shows by its socket;
-// that it has failed by the end of what was started.
+// start starts the agent as a process that outlives the tray, or by the service that starts it at log-in. The agent's socket shows that
+// it runs; the end of what was started, that it failed.
 func (t *tray) start(ctx context.Context) error {
-	if t.known(ctx).Agent != agentDown {
-		return nil // it was chosen more than once
+	if t.currentView(ctx).Agent != agentDown {
+		return nil // the row was chosen twice
 	}
 	args := append([]string{"run"}, t.Flags...)
 	if t.installed(ctx) {
@@ -321,7 +317,8 @@ func (t *tray) start(ctx context.Context) error {
 	return nil
 }
 
-// installed reports whether this agent, and not that of another vendor, is started at log-in, with the settings that it was installed with.
+// installed reports whether it is this agent, and not another vendor's, that the service starts, with the settings that it was installed
+// with.
 func (t *tray) installed(ctx context.Context) bool {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -335,7 +332,7 @@ func (t *tray) installed(ctx context.Context) bool {
 	return json.Unmarshal(text, &state) == nil && state.Installed && (state.Address == "" || state.Address == t.Address)
 }
 
-// pause begins or ends a pause. What has come of it is said by the agent.
+// pause begins or ends a pause. The agent's status then shows it.
 func (t *tray) pause(ctx context.Context, a action) error {
 	var request control.PauseRequest
 	switch a {
@@ -350,7 +347,7 @@ func (t *tray) pause(ctx context.Context, a action) error {
 	return err
 }
 
-// askTimeout bounds what is asked of the agent for one action.
+// askTimeout bounds the requests to the agent for one action.
 const askTimeout = 10 * time.Second
 
 // details shows the report in the user's browser.
@@ -369,7 +366,7 @@ func (t *tray) details(ctx context.Context) error {
 	return t.open(ctx, t.Program+"-report.html", report.Build(about, t.Say).HTML())
 }
 
-// copy puts what support wants to know into the clipboard; where there is no program for that it shows it.
+// copy puts the diagnostics for support into the clipboard, or shows them if no program can do that.
 func (t *tray) copy(ctx context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -383,7 +380,7 @@ func (t *tray) copy(ctx context.Context) error {
 	return err
 }
 
-// open shows a file that it makes.
+// open writes a file and shows it.
 func (t *tray) open(ctx context.Context, file string, data []byte) error {
 	path, err := t.desktop.Save(file, data)
 	if err != nil {
@@ -392,7 +389,7 @@ func (t *tray) open(ctx context.Context, file string, data []byte) error {
 	return t.show(ctx, path)
 }
 
-// show has the desktop show a file or a folder.
+// show opens a file or folder in the desktop's program for it.
 func (t *tray) show(ctx context.Context, path string) error {
 	return t.desktop.Open(path, func(err error) { t.failed(ctx, err) })
 }

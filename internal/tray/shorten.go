@@ -13,17 +13,17 @@ const (
 	maxTooltip = 200
 )
 
-// name makes what others have chosen fit to be shown.
+// name makes a name from outside fit to be shown.
 func name(s string) string { return shorten(texts.Clean(s), maxName) }
 
-// The marks between which texts.Printer.Isolated puts a name.
+// The marks that texts.Printer.Isolated puts around a name.
 const (
 	isolate = '\u2068'
 	closing = '\u2069'
 )
 
-// shorten cuts a text that is longer than limit characters, and shows that. What a reader sees as one character is not cut
-// apart, and no name stays open that the Printer has isolated.
+// shorten cuts a text to limit characters and marks the cut. It does not split what a reader sees as one character, and closes every
+// isolated name.
 func shorten(s string, limit int) string {
 	chars := []rune(s)
 	if len(chars) <= limit {
@@ -56,7 +56,7 @@ func joined(before []rune, next rune) bool {
 
 func isRegional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
-// wrap breaks a text into at most that many rows, between words where there are such. A name that is isolated stays so in each.
+// wrap breaks a text into at most that many rows, between words if possible. An isolated name stays isolated in each row.
 func wrap(s string, rows int) (list []string) {
 	rest := []rune(s)
 	var opened int
@@ -70,7 +70,7 @@ func wrap(s string, rows int) (list []string) {
 	return append(list, shorten(strings.Repeat(string(isolate), opened)+strings.TrimSpace(string(rest)), maxLine))
 }
 
-// breakAt is where to break a text so that no more than that many characters come before: behind a space, else between characters.
+// breakAt returns where to break a text within limit characters: after a space, else between characters.
 func breakAt(s []rune, limit int) int {
 	for end := limit; end > limit/2; end-- {
 		if s[end-1] == ' ' {

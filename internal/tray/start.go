@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// startDetached starts a program that outlives this one. The channel gets one value when it has ended: nil, or why, with the last
-// line that it has said.
+// startDetached starts a program that outlives this one. When that ends, the channel gets nil, or an error with the last line that it
+// wrote to standard error.
 func startDetached(cmd *exec.Cmd) (<-chan error, error) {
 	cmd.SysProcAttr = detached()
 	said := &tail{}
@@ -27,7 +27,7 @@ func startDetached(cmd *exec.Cmd) (<-chan error, error) {
 	return ended, nil
 }
 
-// tail is the end of what a program says, which may be much: it takes all, as else that program would wait.
+// tail keeps the end of a program's output. It accepts everything: otherwise the program would block.
 type tail struct{ text []byte }
 
 const maxTail = 4 << 10

@@ -13,38 +13,37 @@ import (
 	"sidetone/internal/tray/icon"
 )
 
-// agentState is how the agent is to the tray.
+// agentState is the agent's state as the tray sees it.
 type agentState string
 
-// The states of the agent.
 const (
 	agentDown     agentState = "down"     // it does not run
-	agentStarting agentState = "starting" // the user has started it here
+	agentStarting agentState = "starting" // the user has started it from the tray
 	agentUp       agentState = "up"
-	agentSilent   agentState = "silent" // it is there and cannot be asked
+	agentSilent   agentState = "silent" // it is there but does not answer
 )
 
-// view is all that the tray knows.
+// view is everything that the tray knows.
 type view struct {
-	Program   string // by its own name, for About
-	Version   string // of the tray
-	Vendor    string
-	Agent     agentState
-	Status    control.Status    // if it is Up
-	Reason    *health.Condition // why it is Silent
-	OldLog    string            // the file with the log of an agent of before, where the Status knows of none
-	Autostart bool              // the tray is started at each log-in
-	Scheme    desktop.Scheme
-	Notice    notice
+	Program     string // its name, for About
+	Version     string // of the tray
+	Vendor      string
+	Agent       agentState
+	Status      control.Status    // valid if Agent is agentUp
+	Reason      *health.Condition // why Agent is agentSilent
+	PreviousLog string            // the log file of an earlier agent, if Status names none
+	Autostart   bool              // the tray is started at each log-in
+	Scheme      desktop.Scheme
+	Notice      notice
 }
 
-// notice is what has become of what the user has wanted: a message; without a key there is nothing to say.
+// notice is the message about the user's last action; without a key there is none.
 type notice struct {
 	Key  string
 	Args texts.Args
 }
 
-// state is what the icon shows: the first of these that is so.
+// state is what the icon shows: the first case that applies.
 func (v view) state() icon.State {
 	switch {
 	case v.Agent != agentUp:
@@ -60,7 +59,7 @@ func (v view) state() icon.State {
 	}
 }
 
-// muted is the name of the first product that is muted on its hardware; "": none is.
+// muted returns the name of the first product that is muted in hardware, or "".
 func (v view) muted() string {
 	for _, p := range v.Status.Products {
 		if slices.ContainsFunc(p.Devices, func(d control.Device) bool { return d.Flags[devices.HardwareMute].Value == devices.True }) {
@@ -70,19 +69,19 @@ func (v view) muted() string {
 	return ""
 }
 
-// logFile is the agent's; "": a journal or a terminal has its log.
+// logFile returns the agent's log file, or "" if a journal or a terminal has its log.
 func (v view) logFile() string {
 	if v.Agent == agentUp {
 		return v.Status.LogFile
 	}
-	return cmp.Or(v.Status.LogFile, v.OldLog)
+	return cmp.Or(v.Status.LogFile, v.PreviousLog)
 }
 
-// severities are those that the menu tells of, the worst first.
+// severities are those that the menu shows, worst first.
 var severities = []health.Severity{health.Problem, health.Warning}
 
-// trouble is what the user has to know, the worst first: what is wrong, and with which setting of the client nothing can be
-// shown although all is right.
+// trouble lists what the user has to know, worst first: what is wrong, and the setting of the client with which nothing can be shown
+// although all is right.
 func (v view) trouble() (list []health.Condition) {
 	switch {
 	case v.Agent == agentSilent && v.Reason != nil:
@@ -105,7 +104,7 @@ func (v view) trouble() (list []health.Condition) {
 	return list
 }
 
-// worst is the condition that matters most; the zero Condition: there is none.
+// worst returns the most important condition, or the zero Condition.
 func (v view) worst() health.Condition {
 	if list := v.trouble(); len(list) > 0 {
 		return list[0]
@@ -113,8 +112,8 @@ func (v view) worst() health.Condition {
 	return health.Condition{}
 }
 
-// served is how many devices the clients have been told of: those of the one that knows most.
-func (v view) served() (most int) {
+// reportedDevices returns how many devices the best informed client has been told of.
+func (v view) reportedDevices() (most int) {
 	for _, s := range v.Status.Clients.Sessions {
 		if s.Connected() {
 			most = max(most, s.Devices)
@@ -123,12 +122,16 @@ func (v view) served() (most int) {
 	return most
 }
 
-// tooltip is what the icon means.
+// tooltip says what the icon means.
 func tooltip(v view, say texts.Printer) string {
 	say = say.Isolated()
 	args := texts.Args{"vendor": name(v.Vendor)}
 	key := "tray.tooltip.down"
-	switch v.state() {
+	state := v.state()
+	if v.Agent == agentSilent && v.Reason != nil {
+		state = icon.Trouble // its words, although the icon is that of an agent that does not run
+	}
+	switch state {
 	case icon.NoClient:
 		key = "tray.tooltip.no_client"
 		if v.Status.Pause != nil {
@@ -142,11 +145,7 @@ func tooltip(v view, say texts.Printer) string {
 		args["product"] = name(v.muted())
 	case icon.Reporting:
 		key = "tray.tooltip.reporting"
-		args["n"] = strconv.Itoa(v.served())
-	}
-	if v.Agent == agentSilent && v.Reason != nil {
-		key = "tray.tooltip.trouble"
-		args["trouble"] = health.Texts{Printer: say}.Message(v.Reason.Map(name))
+		args["n"] = strconv.Itoa(v.reportedDevices())
 	}
 	return shorten(say.Text(key, args), maxTooltip)
 }

@@ -18,14 +18,13 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// An alsaCard reads the controls of one sound card's mixer and hears when they change. It
-// neither writes a control nor opens a stream.
+// An alsaCard reads the mixer controls of a sound card and notices their changes. It neither writes a control nor opens a stream.
 type alsaCard struct {
 	dev    string
 	file   *os.File
-	kernel func() (linux.Ioctl, func(), error) // the card's ioctl, and what to call after its use
+	kernel func() (linux.Ioctl, func(), error) // returns the card's ioctl, and a function to release it
 	reader *linux.Reader
-	hidden atomic.Pointer[map[uint32]bool] // controls that Controls does not show, by number
+	hidden atomic.Pointer[map[uint32]bool] // numbers of the controls that Controls leaves out
 }
 
 // openALSA opens the control device of a card ("/dev/snd/controlC0").
@@ -34,8 +33,7 @@ func openALSA(dev string) (*alsaCard, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open the sound card's controls", Path: dev, Err: err}
 	}
-	// Before the poller gets the descriptor: the kernel's poll of a file that has not
-	// subscribed registers nobody to wake.
+	// Subscribe before the poller gets the descriptor: the kernel wakes only those who poll after that.
 	on := int32(1)
 	if err := linux.IoctlOf(fd)(ctlSubscribe, unsafe.Pointer(&on)); err != nil {
 		unix.Close(fd)
@@ -46,8 +44,7 @@ func openALSA(dev string) (*alsaCard, error) {
 	return c, nil
 }
 
-// duplicate returns ioctl on a descriptor of its own, so that Close need not wait for a driver
-// that hangs in one.
+// duplicate returns the ioctl of a duplicated descriptor, so that Close need not wait for a driver that hangs.
 func (c *alsaCard) duplicate() (linux.Ioctl, func(), error) {
 	conn, err := c.file.SyscallConn()
 	if err != nil {
@@ -61,20 +58,18 @@ func (c *alsaCard) duplicate() (linux.Ioctl, func(), error) {
 	return linux.IoctlOf(own), func() { unix.Close(own) }, nil
 }
 
-// mixerValues are what the controls of a card are set to, by name; from the second of a name on
-// ",INDEX" is appended.
+// mixerValues are the values of a card's controls by name; from the second of a name on, ",INDEX" is appended.
 type mixerValues struct {
-	switches map[string]devices.Tri // Unknown: the channels differ, or the device does not tell
-	settings map[string]string      // the item of an enumeration, or a number; absent: unknown
+	switches map[string]devices.Tri // Unknown: the channels differ, or the value cannot be read
+	settings map[string]string      // the item of an enumeration or a number; missing: unknown
 }
 
 func (v mixerValues) equal(to mixerValues) bool {
 	return maps.Equal(v.switches, to.switches) && maps.Equal(v.settings, to.settings)
 }
 
-// Controls reads every control of the card that can be read, is active, and is a switch, an
-// enumeration or a number, but for volumes. An error means that the card is gone. It takes as long as the driver does, which
-// may hang.
+// Controls reads every readable and active control that is a switch, an enumeration or a number other than a volume. An error means that
+// the card is gone. It takes as long as the driver, which may hang.
 func (c *alsaCard) Controls() (mixerValues, error) {
 	ioctl, release, err := c.kernel()
 	if err != nil {
@@ -89,8 +84,8 @@ func (c *alsaCard) Controls() (mixerValues, error) {
 	return values, nil
 }
 
-// Watch calls notify after each change that Controls may show, and once more when the card
-// has gone away. notify must not block. To be called once at most.
+// Watch calls notify after each change that Controls may show, and once more when the card has gone. notify must not block. Watch must be
+// called at most once.
 func (c *alsaCard) Watch(notify func()) {
 	c.reader = linux.StartReader(c.file, c.eventStep(notify), notify)
 }
@@ -123,8 +118,7 @@ func (c *alsaCard) eventStep(notify func()) func() error {
 	}
 }
 
-// relevant is false for what Controls does not show: a volume that moves, as it does all the
-// time while an application adjusts the gain.
+// relevant is false for what Controls leaves out: a volume that moves, as it does all the time while an application adjusts the gain.
 func (c *alsaCard) relevant(e ctlEvent) bool {
 	if e.Type != ctlEventElem || e.Mask&^(ctlEventValue|ctlEventTLV) != 0 {
 		return true
@@ -133,32 +127,30 @@ func (c *alsaCard) relevant(e ctlEvent) bool {
 	return e.Mask&ctlEventValue != 0 && (hidden == nil || !(*hidden)[e.ID.NumID])
 }
 
-// readControls reads a card's controls by name, and the numbers of those that are not shown.
+// readControls reads a card's controls by name, and returns the numbers of those that are left out.
 func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool, err error) {
 	ids, err := listElems(ioctl)
 	if err != nil {
 		return mixerValues{}, nil, err
 	}
 	values, hidden = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
-	differ := map[string]bool{} // settings of one name that are not equal
+	differ := map[string]bool{} // names whose settings differ
 	for _, id := range ids {
-		info := ctlElemInfo{ID: id}
-		err := ioctl(ctlInfo, unsafe.Pointer(&info))
-		if err == nil && !info.shown() {
+		info, v := ctlElemInfo{ID: id}, ctlElemValue{ID: id}
+		infoErr := ioctl(ctlInfo, unsafe.Pointer(&info))
+		if infoErr == nil && !info.shown() {
 			hidden[id.NumID] = true
 			continue
 		}
-		v := ctlElemValue{ID: id}
+		err := infoErr
 		if err == nil {
 			err = ioctl(ctlRead, unsafe.Pointer(&v))
-			if errors.Is(err, unix.ENOENT) {
-				continue // removed since it was listed
-			}
-		} else if !errors.Is(err, unix.ENODEV) {
-			continue // so it was
 		}
-		if errors.Is(err, unix.ENODEV) {
+		switch {
+		case errors.Is(err, unix.ENODEV):
 			return mixerValues{}, nil, fmt.Errorf("the card is gone: %w", err)
+		case infoErr != nil, errors.Is(err, unix.ENOENT):
+			continue // removed since it was listed
 		}
 		name := id.key()
 		if info.Type != ctlTypeBoolean {
@@ -185,8 +177,8 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool
 	return values, hidden, nil
 }
 
-// shown is true for a control that can be read, is active, and may say whether something is on. A
-// volume does not: it moves all the time while a program adjusts the gain.
+// shown is true for a readable, active control that may say whether something is on. A volume does not: it moves all the time while a
+// program adjusts the gain.
 func (info ctlElemInfo) shown() bool {
 	if info.Access&ctlAccessRead == 0 || info.Access&ctlAccessInactive != 0 {
 		return false
@@ -201,26 +193,23 @@ func (info ctlElemInfo) shown() bool {
 	}
 }
 
-// setting is the value that all channels of a control have, as a text; "" if they differ.
+// setting returns the value that all channels of a control share as a text, or "".
 func setting(ioctl linux.Ioctl, info ctlElemInfo, v ctlElemValue) string {
 	count := min(int(info.Count), len(v.Values))
-	numbers := slices.Compact(slices.Clone(v.Values[:count]))
-	if info.Type == ctlTypeEnumerated {
-		items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
-		chosen := slices.Compact(slices.Clone(items[:count]))
-		if len(chosen) != 1 {
-			return ""
+	if info.Type == ctlTypeInteger {
+		if numbers := slices.Compact(v.Values[:count]); len(numbers) == 1 {
+			return strconv.Itoa(numbers[0])
 		}
-		info.Enumerated.Item = chosen[0]
-		if err := ioctl(ctlInfo, unsafe.Pointer(&info)); err != nil {
-			return ""
-		}
-		return linux.CString(info.Enumerated.Name[:])
-	}
-	if len(numbers) != 1 {
 		return ""
 	}
-	return strconv.Itoa(numbers[0])
+	items := (*[len(v.Values)]uint32)(unsafe.Pointer(&v.Values))
+	if chosen := slices.Compact(items[:count]); len(chosen) == 1 {
+		info.Enumerated.Item = chosen[0]
+		if ioctl(ctlInfo, unsafe.Pointer(&info)) == nil {
+			return linux.CString(info.Enumerated.Name[:])
+		}
+	}
+	return ""
 }
 
 func (id ctlElemID) key() string {
@@ -247,16 +236,14 @@ func listElems(ioctl linux.Ioctl) ([]ctlElemID, error) {
 	}
 }
 
-// allOf is known when all channels agree.
+// allOf returns the value that all channels share, or Unknown.
 func allOf(channels []int) devices.Tri {
 	if len(channels) == 0 {
 		return devices.Unknown
 	}
 	first := channels[0] != 0
-	for _, c := range channels {
-		if (c != 0) != first {
-			return devices.Unknown
-		}
+	if slices.ContainsFunc(channels, func(c int) bool { return (c != 0) != first }) {
+		return devices.Unknown
 	}
 	return devices.Of(first)
 }

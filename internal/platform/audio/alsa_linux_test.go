@@ -172,10 +172,10 @@ func TestALSAEvents(t *testing.T) {
 	}
 	volume := ctlEvent{Mask: ctlEventValue, ID: ctlElemID{NumID: 2}}
 	send(volume, ctlEvent{Mask: ctlEventValue, ID: ctlElemID{NumID: 1}})
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	send(slices.Repeat([]ctlEvent{volume}, 64)...)
 	require.NoError(t, write.Close())
-	platformtest.Hear(t, heard) // the card is gone
+	platformtest.AwaitSignal(t, heard) // the card is gone
 	<-card.reader.Done()
 	require.Empty(t, heard)
 	require.NoError(t, card.Close())

@@ -37,7 +37,7 @@ type ctlElemInfo struct {
 	Owner  int32
 
 	Enumerated struct { // a union with the range of a number
-		Items, Item uint32 // how many; the one that Name is asked of
+		Items, Item uint32 // the number of items; the item that Name belongs to
 		Name        [64]byte
 		_           [56]byte
 	}

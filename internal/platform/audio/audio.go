@@ -1,15 +1,15 @@
-// Package audio lists the audio endpoints of the operating system, and tells when they or their mute change: New, of each
-// system's file, returns them as a platform.Source. Beside what the system itself tells, miniaudio lists them by one code on
-// all of them (miniaudio.go).
+// Package audio lists the audio endpoints of the operating system, and notices when they or their mutes change: New, in each system's
+// file, returns them as a platform.Source. Beside the system's own interface, miniaudio lists them in the same way on every system
+// (miniaudio.go).
 package audio
 
 import "sidetone/internal/devices"
 
-// Options say where the sound server is found, and what is asked.
+// Options configure the source.
 type Options struct {
-	Name    string                        // Linux: what the sound server calls this program
+	Name    string                        // Linux: the name of this program for the sound server
 	Server  string                        // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
-	Alone   bool                          // without miniaudio
-	Effects func(e devices.Endpoint) bool // Windows: of which endpoints a stream is held to learn their effects; nil: of none
+	Alone   bool                          // do without miniaudio
+	Effects func(e devices.Endpoint) bool // Windows: whether to hold a stream to learn an endpoint's effects; nil: never
 	Getenv  func(string) string           // the user's environment; nil: nothing is set
 }

@@ -14,9 +14,8 @@ import (
 	"sidetone/internal/signal"
 )
 
-// source is that of audio endpoints on Linux: PulseAudio, or PipeWire through
-// pipewire-pulse. One connection to the sound server tells everything and all changes;
-// miniaudio enumerates beside it, and ALSA tells of switches that the server does not map.
+// source is the source of audio endpoints on Linux: PulseAudio, or PipeWire by pipewire-pulse. One connection to the sound server reports
+// everything and all changes; miniaudio enumerates beside it, and ALSA has switches that the server does not map.
 type source struct {
 	name    string // of this program, for the sound server
 	address func() (string, error)
@@ -35,7 +34,7 @@ type source struct {
 	findUSB usbFinder
 }
 
-// New returns the source "audio". The address of the sound server is looked up for every new connection.
+// New returns the source "audio". It looks up the address of the sound server for every new connection.
 func New(o Options) (platform.Source, error) {
 	a := newSource(o.address)
 	a.name, a.mini.alone = o.Name, o.Alone
@@ -43,7 +42,7 @@ func New(o Options) (platform.Source, error) {
 	return a, nil
 }
 
-// address lets a setting stand in for $PULSE_SERVER; it may be all that $PULSE_SERVER may.
+// address lets a setting replace $PULSE_SERVER, with the same syntax.
 func (o Options) address() (string, error) {
 	return pulse.Address(func(name string) string {
 		if name == "PULSE_SERVER" && o.Server != "" {
@@ -53,7 +52,7 @@ func (o Options) address() (string, error) {
 	})
 }
 
-// env is a setting of the user's environment.
+// env returns a variable of the user's environment.
 func (o Options) env(name string) string {
 	if o.Getenv == nil {
 		return ""
@@ -68,7 +67,7 @@ func newSource(address func() (string, error)) *source {
 	return a
 }
 
-// Name is "audio".
+// Name returns "audio".
 func (a *source) Name() string { return "audio" }
 
 func (a *source) mark(what changeSet, source uint32) {
@@ -76,7 +75,7 @@ func (a *source) mark(what changeSet, source uint32) {
 	a.changed.Notify()
 }
 
-// Version names the sound server, and its version.
+// Version returns the sound server's name and version.
 func (a *source) Version() string {
 	if v := a.version.Load(); v != nil {
 		return *v
@@ -84,10 +83,10 @@ func (a *source) Version() string {
 	return ""
 }
 
-// Incomplete tells whether miniaudio has yet to say what it sees.
+// Incomplete reports whether miniaudio has not answered yet.
 func (a *source) Incomplete() bool { return a.mini.late }
 
-// Refresh has the next List read everything.
+// Refresh makes the next List read everything.
 func (a *source) Refresh() { a.pending.add(allChanged, 0) }
 
 // onEvent is called by the connection's reader.
@@ -102,12 +101,10 @@ func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 	}
 }
 
-// watched are the facilities whose events matter. Clients and streams do not: our own
-// enumeration makes clients come and go.
+// watched are the facilities whose events matter. Clients and streams do not: our own enumeration makes clients come and go.
 var watched = pulse.MaskOf(pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer)
 
-// List reads what has changed since the last List, or everything when nothing is known to
-// have changed. Without a server it fails.
+// List reads what has changed since the last List, or everything if nothing is known to have changed. It fails without a server.
 func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	if err := a.connect(ctx); err != nil {
 		return nil, platform.Trouble(fmt.Errorf("waiting for the sound server: %w", err), health.SoundServerAway, nil)
@@ -205,10 +202,10 @@ func (a *source) readSource(ctx context.Context, index uint32) error {
 	return err
 }
 
-// Notes tells what is missing from the last List.
+// Notes says what is missing from the last List.
 func (a *source) Notes() []health.Condition { return append(a.mixers.notes(), a.mini.notes()...) }
 
-// Wait returns when an event came, the server went, or a new try is due.
+// Wait returns after an event, when the server has gone, or when a new try is due.
 func (a *source) Wait(ctx context.Context) error {
 	var gone <-chan struct{}
 	if a.conn != nil {

@@ -13,13 +13,13 @@ import (
 	"sidetone/internal/signal"
 )
 
-// How long to wait, at most, before Core Audio is tried again.
+// Maximum waits before Core Audio is tried again.
 const (
-	retryAway   = 30 * time.Second // while it is not there
-	retryFaulty = 5 * time.Second  // while something of an endpoint cannot be read; after that only if it says something
+	retryAway   = 30 * time.Second // while it is missing
+	retryFaulty = 5 * time.Second  // while part of an endpoint cannot be read; after that only at its events
 )
 
-// source is that of audio endpoints on Windows: Core Audio, with miniaudio beside it.
+// source is the source of audio endpoints on Windows: Core Audio, and miniaudio beside it.
 type source struct {
 	client  *wasapi.Client
 	mini    *companion
@@ -42,13 +42,13 @@ func New(o Options) (platform.Source, error) {
 // Name is "audio".
 func (a *source) Name() string { return "audio" }
 
-// Incomplete tells whether miniaudio has yet to say what it sees.
+// Incomplete reports whether miniaudio has not answered yet.
 func (a *source) Incomplete() bool { return a.mini.late }
 
-// Refresh has the next List read everything.
+// Refresh makes the next List read everything.
 func (a *source) Refresh() { a.afresh.Store(true) }
 
-// List reads what Core Audio has said has changed since the last List, or everything after a failure.
+// List reads what Core Audio has reported as changed since the last List, or everything after a failure.
 func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	reading, err := a.client.Read(ctx, a.afresh.Swap(false))
 	a.faults = reading.Faults
@@ -66,7 +66,7 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	return reading.Endpoints, nil
 }
 
-// Notes tell what of the endpoints could not be read.
+// Notes say what of the endpoints could not be read.
 func (a *source) Notes() []health.Condition {
 	notes := a.mini.notes()
 	for _, f := range a.faults {
@@ -75,7 +75,7 @@ func (a *source) Notes() []health.Condition {
 	return notes
 }
 
-// Wait returns when Core Audio has said something, or a new try is due.
+// Wait returns after an event of Core Audio, or when a new try is due.
 func (a *source) Wait(ctx context.Context) error {
 	select {
 	case <-a.changed:
@@ -89,7 +89,7 @@ func (a *source) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Close lets go of Core Audio.
+// Close releases Core Audio.
 func (a *source) Close() error {
 	close(a.closed)
 	a.retry.stop()

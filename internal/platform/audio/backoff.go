@@ -12,16 +12,16 @@ const (
 	retryVariance = 0.2
 )
 
-// backoff says when what has failed is worth another try: later each time, and not when all others do.
+// backoff says when to try again what has failed, at growing intervals with jitter.
 type backoff struct {
 	retry signal.Signal
 	timer *time.Timer
-	delay time.Duration // 0: all is well
+	delay time.Duration // 0: the last try has worked
 }
 
 func newBackoff() *backoff { return &backoff{retry: signal.New()} }
 
-// failed arms the next try, not later than ceiling, give or take.
+// failed schedules the next try, after no more than ceiling plus jitter.
 func (b *backoff) failed(ceiling time.Duration) {
 	b.delay = min(max(2*b.delay, retryFirst), ceiling)
 	spread := 1 - retryVariance + 2*retryVariance*rand.Float64()
@@ -29,13 +29,13 @@ func (b *backoff) failed(ceiling time.Duration) {
 	b.timer = time.AfterFunc(time.Duration(float64(b.delay)*spread), b.retry.Notify)
 }
 
-// worked ends the waiting.
+// worked resets the wait.
 func (b *backoff) worked() {
 	b.delay = 0
 	b.stop()
 }
 
-// due delivers when a try is due.
+// due is notified when a try is due.
 func (b *backoff) due() <-chan struct{} { return b.retry }
 
 func (b *backoff) stop() {

@@ -2,26 +2,26 @@ package audio
 
 import "sync"
 
-// changeSet are what an event can be about.
+// changeSet is a set of what events are about.
 type changeSet uint8
 
-// What is not one of the first four needs everything read again.
+// Everything but the first four requires a full reading.
 const (
 	sourceChanged    changeSet = 1 << iota // one source
 	sinksChanged                           // some sinks
-	mixerChanged                           // an ALSA card was read
-	miniaudioChanged                       // a result is there
+	mixerChanged                           // an ALSA card has been read
+	miniaudioChanged                       // miniaudio has a result
 	allChanged
 )
 
-// pendingChanges collects what has changed since it was last taken.
+// pendingChanges collects changes until they are taken.
 type pendingChanges struct {
 	mu     sync.Mutex
 	what   changeSet
 	source uint32 // index of the changed source, with sourceChanged
 }
 
-// add notes a change. A second changed source is one too many to read them singly.
+// add records a change. When a second source changes, everything is read.
 func (p *pendingChanges) add(what changeSet, source uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +34,7 @@ func (p *pendingChanges) add(what changeSet, source uint32) {
 	}
 }
 
-// take returns what has changed, and starts over.
+// take returns and resets the changes.
 func (p *pendingChanges) take() (what changeSet, source uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // usbFinder returns the USB device behind a path below /sys, as linux.USBParent does.
 type usbFinder func(path string) (linux.USBDevice, bool)
 
-// rememberUSB keeps what it has found: the hardware behind a path does not change while its
-// endpoints stay, and a mute must not wait for the file system.
+// rememberUSB caches its results: the hardware behind a path does not change while its endpoints exist, and a mute must not wait for the
+// file system.
 func rememberUSB(sysfs string) usbFinder {
 	type answer struct {
 		device linux.USBDevice
@@ -32,8 +32,8 @@ func rememberUSB(sysfs string) usbFinder {
 	}
 }
 
-// endpointsOf makes endpoints of what the sound server says. Monitors are left out: they are
-// no microphones, and on PipeWire bear the hardware identity of their sink.
+// endpointsOf converts what the sound server says. Monitors are left out: they are no microphones, and PipeWire gives them the hardware
+// identity of their sink.
 func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 	cancels := pulse.EchoCancels(s.Server, s.Modules)
 	out := make([]devices.Endpoint, 0, len(s.Sources)+len(s.Sinks))
@@ -113,7 +113,7 @@ func bluetoothContainer(prop func(string) string) string {
 	return "bluetooth:" + strings.ToLower(address)
 }
 
-// mixerOf is the ALSA card behind a device, "" if there is none.
+// mixerOf returns the ALSA card of a device, or "".
 func mixerOf(prop func(string) string) string {
 	card := cmp.Or(prop("alsa.card"), prop("api.alsa.pcm.card"))
 	if card == "" {
@@ -122,7 +122,7 @@ func mixerOf(prop func(string) string) string {
 	return "controlC" + card
 }
 
-// plugged is false only when the server knows that nothing is in any of the jacks.
+// plugged is false only if the server knows that nothing is in any of the jacks.
 func plugged(ports []pulse.Port) devices.Tri {
 	if len(ports) == 0 {
 		return devices.Unknown

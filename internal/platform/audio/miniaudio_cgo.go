@@ -15,18 +15,18 @@ import (
 	"sidetone/internal/devices"
 )
 
-// malgoLister is the lister that malgo, the Go binding of miniaudio, provides.
+// malgoLister lists with malgo, the Go binding of miniaudio.
 type malgoLister struct{ backend malgo.Backend }
 
 func newLister() lister {
 	if hasChildMode.Load() {
-		return newChildLister()
+		return newChildLister().list
 	}
-	return malgoLister{malgoBackend()}
+	return malgoLister{malgoBackend()}.list
 }
 
-// malgoBackend is the one backend to use: left to itself, miniaudio would fall back to
-// listing ALSA's pseudo devices when the sound server is away.
+// malgoBackend returns the only backend to use: by itself, miniaudio would fall back to ALSA's pseudo devices while the sound server is
+// away.
 func malgoBackend() malgo.Backend {
 	switch runtime.GOOS {
 	case "windows":
@@ -38,7 +38,7 @@ func malgoBackend() malgo.Backend {
 	}
 }
 
-// list connects, lists and disconnects: a context does not survive its sound server.
+// list connects, lists and disconnects: a context does not survive a restart of the sound server.
 func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDevice, err error) {
 	ctx, err := m.connect(server)
 	if err != nil {
@@ -58,7 +58,6 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 			out = append(out, enumeratedDevice{
 				ID:      m.id(info.ID[:]),
 				Type:    typ,
-				Name:    info.Name(),
 				Default: info.IsDefault != 0,
 			})
 		}
@@ -66,7 +65,7 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 	return out, nil
 }
 
-// id is the endpoint's id in the form of the system's own.
+// id converts an endpoint's id to the form of the system's own.
 func (m malgoLister) id(raw []byte) string {
 	if m.backend == malgo.BackendWasapi {
 		return wideText(raw)
@@ -74,8 +73,8 @@ func (m malgoLister) id(raw []byte) string {
 	return strings.TrimRight(string(raw), "\x00")
 }
 
-// connect makes a context. A failed attempt leaks a descriptor inside miniaudio, so it is called only
-// when the server is known to accept connections.
+// connect makes a context. A failed attempt leaks a file descriptor inside miniaudio, so it is made only when the server is known to
+// accept connections.
 func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 	var config malgo.ContextConfig
 	var pins runtime.Pinner
@@ -88,7 +87,7 @@ func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 	return malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
 }
 
-// wideText is the UTF-16 text, little end first, up to the first zero.
+// wideText decodes little-endian UTF-16 up to the first zero.
 func wideText(raw []byte) string {
 	var units []uint16
 	for ; len(raw) >= 2 && (raw[0] != 0 || raw[1] != 0); raw = raw[2:] {

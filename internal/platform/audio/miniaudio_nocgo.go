@@ -7,14 +7,12 @@ import (
 	"errors"
 )
 
-// newLister returns a lister that says why it cannot list.
-func newLister() lister { return noLister{} }
-
-type noLister struct{}
-
-func (noLister) list(context.Context, string) ([]enumeratedDevice, error) {
-	return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
+// newLister returns a lister that fails: this build has no miniaudio.
+func newLister() lister {
+	return func(context.Context, string) ([]enumeratedDevice, error) {
+		return nil, errors.New("miniaudio is not part of this build (CGO_ENABLED=0)")
+	}
 }
 
-// ServeChild has nothing to do without miniaudio.
+// ServeChild does nothing without miniaudio.
 func ServeChild() {}

@@ -3,12 +3,18 @@ package audio
 import (
 	"context"
 	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/health"
+	"sidetone/internal/platform"
 )
 
-// mixerTimeout is how long a card may take to tell its controls. What it said before counts no
-// longer then.
+// mixerTimeout is how long a card may take to read its controls. After that its earlier values no longer count.
 const mixerTimeout = time.Second
 
 var errMixerHangs = errors.New("the sound card's driver does not answer: unplug the device and plug it in again")
@@ -20,21 +26,21 @@ type mixerCard interface {
 	Close() error
 }
 
-// A mixer reads one card in a goroutine of its own, one reading at a time: a driver that hangs
-// costs one goroutine and one open file, however often it is asked.
+// A mixer reads one card in a goroutine of its own, one reading at a time: a driver that hangs costs one goroutine and one open file,
+// however often it is read.
 type mixer struct {
 	open   func() (mixerCard, error)
 	notify func()
-	card   mixerCard // owned by the goroutine while reading, else guarded by mu
+	card   mixerCard // owned by the goroutine while reading is true, otherwise guarded by mu
 
 	mu       sync.Mutex
 	wanted   bool
 	reading  bool
 	again    bool // a change came during the reading
-	released bool // so did the end of the card: what is read counts no more
+	released bool // the card was released during the reading, whose result is discarded
 	values   mixerValues
 	err      error
-	answer   chan struct{} // closed by first: there is something to say, values or an error
+	answer   chan struct{} // closed by first when the first values or error are there
 	first    func()
 }
 
@@ -43,7 +49,7 @@ func newMixer(open func() (mixerCard, error), notify func()) *mixer {
 	return &mixer{open: open, notify: notify, answer: answer, first: sync.OnceFunc(func() { close(answer) })}
 }
 
-// want says that there are endpoints of the card, and returns whether that is new.
+// want notes that the card has endpoints, and returns whether that is new.
 func (m *mixer) want() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,8 +58,8 @@ func (m *mixer) want() bool {
 	return !before
 }
 
-// release says that there are none any more. It returns false while the card's driver hangs: then
-// a card of the same name waits for it.
+// release notes that the card has no endpoints any more. It returns false while the driver hangs: then another card of that name has to
+// wait.
 func (m *mixer) release() bool {
 	m.mu.Lock()
 	m.wanted, m.values = false, mixerValues{}
@@ -71,7 +77,7 @@ func (m *mixer) release() bool {
 	return true
 }
 
-// read has the card read, once more if it is being read. It does not wait.
+// read has the card read, or read again if it is being read. It does not wait.
 func (m *mixer) read() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +91,7 @@ func (m *mixer) read() {
 	}
 }
 
-// timeOut says that the reading takes too long.
+// timeOut discards the values because the reading takes too long.
 func (m *mixer) timeOut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +115,7 @@ func (m *mixer) work(watchdog *time.Timer) {
 	}
 }
 
-// finishReading takes what was read, and returns whether to read once more. old is a card to be closed.
+// finishReading stores what was read, and returns whether to read again. old is a card to close.
 func (m *mixer) finishReading(values mixerValues, err error) (old mixerCard, again bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +130,7 @@ func (m *mixer) finishReading(values mixerValues, err error) (old mixerCard, aga
 	return old, again
 }
 
-// publish is called with mu held.
+// publish stores values and notifies of changes. mu is held.
 func (m *mixer) publish(values mixerValues, err error) {
 	news := !m.values.equal(values) || (m.err == nil) != (err == nil)
 	m.values, m.err = values, err
@@ -134,8 +140,8 @@ func (m *mixer) publish(values mixerValues, err error) {
 	}
 }
 
-// readOnceReopened reads the card, opening it first where needed. A card that fails may have been
-// replaced by another of the same number, so it is opened anew once.
+// readOnceReopened reads the card, which it opens if needed. A card that fails may have been replaced by another of the same number, so
+// it is opened again once.
 func (m *mixer) readOnceReopened() (values mixerValues, err error) {
 	for range 2 {
 		if m.card == nil {
@@ -155,7 +161,7 @@ func (m *mixer) readOnceReopened() (values mixerValues, err error) {
 	return mixerValues{}, err
 }
 
-// latest is what was read last. It waits for the first reading only, and not for long.
+// latest returns the last values. It waits only for the first reading, and not for long.
 func (m *mixer) latest(ctx context.Context) mixerValues {
 	select {
 	case <-m.answer:
@@ -166,7 +172,7 @@ func (m *mixer) latest(ctx context.Context) mixerValues {
 	return m.values
 }
 
-// failed is why the controls are unknown.
+// failed returns why the controls are unknown.
 func (m *mixer) failed() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,4 +180,73 @@ func (m *mixer) failed() error {
 		return nil
 	}
 	return m.err
+}
+
+// mixers are the ALSA cards of the present endpoints. Each is opened when its first endpoint comes, closed when the last one goes, and
+// read again at its events.
+type mixers struct {
+	notify func()
+	open   func(name string) (mixerCard, error)
+	cards  map[string]*mixer // by control device, "controlC1"
+	stale  bool
+}
+
+// newMixers makes the mixers. They call notify, which must not block, when fill has something new.
+func newMixers(notify func()) *mixers {
+	open := func(name string) (mixerCard, error) { return openALSA(filepath.Join("/dev/snd", name)) }
+	return &mixers{notify: notify, open: open, cards: make(map[string]*mixer)}
+}
+
+// changed makes the next fill read all cards again.
+func (m *mixers) changed() { m.stale = true }
+
+// fill sets the last known controls of its card on each audio input. Cards are read concurrently: a slow one delays only its own first
+// reading, for which fill waits.
+func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
+	needed := make(map[string]bool)
+	for _, e := range endpoints {
+		if e.Type == devices.AudioInput && e.Mixer != "" {
+			needed[e.Mixer] = true
+		}
+	}
+	for name, c := range m.cards {
+		if !needed[name] && c.release() {
+			delete(m.cards, name)
+		}
+	}
+	for name := range needed {
+		c := m.cards[name]
+		if c == nil {
+			c = newMixer(func() (mixerCard, error) { return m.open(name) }, m.notify)
+			m.cards[name] = c
+		}
+		if c.want() || m.stale {
+			c.read()
+		}
+	}
+	m.stale = false
+	for i := range endpoints {
+		if e := &endpoints[i]; e.Type == devices.AudioInput && needed[e.Mixer] {
+			values := m.cards[e.Mixer].latest(ctx)
+			e.Controls, e.Settings = values.switches, values.settings
+		}
+	}
+}
+
+// notes says which cards' switches are unknown.
+func (m *mixers) notes() []health.Condition {
+	var out []health.Condition
+	for _, name := range slices.Sorted(maps.Keys(m.cards)) {
+		if err := m.cards[name].failed(); err != nil {
+			reason := platform.Trouble(err, health.Unexplained, nil).Condition
+			out = append(out, health.Condition{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{reason}})
+		}
+	}
+	return out
+}
+
+func (m *mixers) close() {
+	for _, c := range m.cards {
+		c.release()
+	}
 }

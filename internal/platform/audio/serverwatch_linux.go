@@ -7,14 +7,14 @@ import (
 	"sidetone/internal/platform/files"
 )
 
-// How long to wait before the sound server is tried again. Its socket's folder is watched, so
-// the timer is for what no folder shows: a server that is there and does not answer.
+// Maximum waits before the sound server is tried again. Its socket's folder is watched, so the timer is for a server that exists but does
+// not answer.
 const (
-	retryPresent = 5 * time.Second  // at most, while the socket exists
-	retryAbsent  = 30 * time.Second // at most, while it does not
+	retryPresent = 5 * time.Second  // while the socket exists
+	retryAbsent  = 30 * time.Second // while it does not
 )
 
-// serverWatch says when the sound server is worth another try.
+// serverWatch says when to try the sound server again.
 type serverWatch struct {
 	*backoff
 	socket string // watched; "": none
@@ -23,8 +23,7 @@ type serverWatch struct {
 
 func newServerWatch() *serverWatch { return &serverWatch{backoff: newBackoff()} }
 
-// failed arms the next try of the server at the given socket; "" means that its address is
-// not known.
+// failed schedules the next try of the server at socket; "" means that the address is unknown.
 func (w *serverWatch) failed(socket string) {
 	ceiling := retryPresent
 	if _, err := os.Stat(socket); err != nil {
@@ -36,7 +35,7 @@ func (w *serverWatch) failed(socket string) {
 	}
 }
 
-// watch listens for the socket, or what leads to it. Should that fail, the timer is still there.
+// watch watches the socket and what leads to it. If that fails, the timer remains.
 func (w *serverWatch) watch(socket string) {
 	if w.socket != socket {
 		w.unwatch()
@@ -56,7 +55,7 @@ func (w *serverWatch) unwatch() {
 	}
 }
 
-// worked ends the waiting.
+// worked resets the wait.
 func (w *serverWatch) worked() {
 	if w.delay != 0 {
 		w.backoff.worked()

@@ -1,4 +1,4 @@
-// Package camera lists the cameras of the operating system: New, of each system's file, returns them as a platform.Source.
+// Package camera lists the cameras of the operating system: New, in each system's file, returns them as a platform.Source.
 package camera
 
 import (
@@ -29,7 +29,7 @@ type watched struct {
 
 func newWatched() *watched { return &watched{changed: signal.New(), closed: make(chan struct{})} }
 
-// Name is "camera".
+// Name returns "camera".
 func (w *watched) Name() string { return "camera" }
 
 // Close ends Wait and the watching.
@@ -44,8 +44,7 @@ func (w *watched) Close() error {
 	return err
 }
 
-// Wait returns after a hot-plug, after a change of access, and when a List that has failed, or a camera that could not be asked, is due
-// again.
+// Wait returns after a hot-plug, a change of access, and when a failed List or a camera that did not answer is due again.
 func (w *watched) Wait(ctx context.Context) error {
 	w.mu.Lock()
 	retry := w.retry
@@ -54,7 +53,7 @@ func (w *watched) Wait(ctx context.Context) error {
 	return err
 }
 
-// unreadable is the answer of a List that has failed. mu is held.
+// unreadable returns the result of a failed List. mu is held.
 func (w *watched) unreadable(err error) ([]devices.Endpoint, error) {
 	w.retry = listRetry
 	return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)

@@ -15,23 +15,22 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// source lists the V4L2 nodes that deliver pictures. Each is opened once per presence:
-// opening a camera wakes it, and what it is does not change.
+// source lists the V4L2 nodes that capture video. It opens each once per presence: opening a camera wakes it, and what it is does not
+// change.
 type source struct {
 	linux.Tree
 	*watched
 	query   func(path string) (videoNode, error)
 	log     *slog.Logger
-	hotplug *linux.Hotplug // nil: nothing is watched
+	hotplug *linux.Hotplug
 
-	// mu guards what follows.
+	// mu of watched guards the following fields.
 	nodes map[nodeID]*presence // of the last scan
 	notes []health.Condition   // of the last List
 }
 
-// New returns the source "camera": the machine's V4L2 cameras. root is the folder that
-// holds sys and dev; "" means that of the running system. What cannot be watched or asked is
-// said in the source's notes.
+// New returns the source "camera": the machine's V4L2 cameras. root is the folder with sys and dev; "" means that of the running system.
+// Its notes name what cannot be watched or asked.
 func New(root string, log *slog.Logger) (platform.Source, error) {
 	tree, err := linux.OpenTree(root)
 	if err != nil {
@@ -43,7 +42,7 @@ func New(root string, log *slog.Logger) (platform.Source, error) {
 }
 
 func newSource(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *source {
-	return &source{Tree: tree, watched: newWatched(), query: query, log: log}
+	return &source{Tree: tree, watched: newWatched(), query: query, log: log, hotplug: new(linux.Hotplug)}
 }
 
 func (c *source) watch() {
@@ -55,11 +54,7 @@ func (c *source) watch() {
 func (c *source) Notes() []health.Condition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var notes []health.Condition
-	if c.hotplug != nil {
-		notes = c.hotplug.Notes()
-	}
-	return append(notes, c.notes...)
+	return append(c.hotplug.Notes(), c.notes...)
 }
 
 // List returns the cameras in the order of their numbers.
@@ -84,10 +79,10 @@ func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	return endpoints, nil
 }
 
-// pciDomain is the first element of the path of everything that hangs on a PCI bus.
+// pciDomain matches the path of everything on a PCI bus.
 var pciDomain = regexp.MustCompile(`(^|/)pci[0-9a-f]{4,}:[0-9a-f]{2}/`)
 
-// virtualDrivers are those of the kernel's make-believe cameras that have a platform device.
+// virtualDrivers are the kernel's virtual cameras that have a platform device.
 var virtualDrivers = []string{"vivid", "vimc"}
 
 func endpointOf(n *presence) devices.Endpoint {

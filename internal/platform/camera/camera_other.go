@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform"
 )
 
-// New would return the source "camera". On this OS it cannot, and returns errors.ErrUnsupported.
+// New returns errors.ErrUnsupported.
 func New(string, *slog.Logger) (platform.Source, error) {
 	return nil, fmt.Errorf("list cameras: %w on this operating system yet", errors.ErrUnsupported)
 }

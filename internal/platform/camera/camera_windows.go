@@ -14,7 +14,7 @@ import (
 	"sidetone/internal/stable"
 )
 
-// videoCameras is KSCATEGORY_VIDEO_CAMERA: cameras for pictures of people, not those by which Windows knows faces.
+// videoCameras is KSCATEGORY_VIDEO_CAMERA, which excludes the infrared cameras for face recognition.
 var videoCameras = syswindows.GUID{
 	Data1: 0xe5323777, Data2: 0xf976, Data3: 0x4f5b, Data4: [8]byte{0x9b, 0x55, 0xb9, 0x46, 0x99, 0xc4, 0x6e, 0x44},
 }
@@ -22,11 +22,10 @@ var videoCameras = syswindows.GUID{
 // source lists the cameras that Windows knows. It opens none.
 type source struct {
 	*watched
-	unheard error // why nothing is watched; nil: it is
+	watchErr error // why nothing is watched; nil: it is
 }
 
-// New returns the source "camera": the cameras of this machine. There are no others: root means nothing. What cannot be watched is said in
-// the source's notes.
+// New returns the source "camera": the cameras of this machine. root is ignored. Its notes say if nothing is watched.
 func New(_ string, log *slog.Logger) (platform.Source, error) {
 	w := newWatched()
 	watch, err := windows.NewWatch(videoCameras, func(string, bool) { w.changed.Notify() })
@@ -38,12 +37,12 @@ func New(_ string, log *slog.Logger) (platform.Source, error) {
 	return &source{w, err}, nil
 }
 
-// Notes says what is not watched.
+// Notes says if nothing is watched.
 func (c *source) Notes() []health.Condition {
-	if c.unheard == nil {
+	if c.watchErr == nil {
 		return nil
 	}
-	return []health.Condition{health.Wrap(c.unheard, health.PlugsUnheard, health.Warning, health.Args{"device": "camera"}).Condition}
+	return []health.Condition{health.Wrap(c.watchErr, health.PlugsUnheard, health.Warning, health.Args{"device": "camera"}).Condition}
 }
 
 // List returns the cameras in the order of their ids.
@@ -62,7 +61,7 @@ func (c *source) List(context.Context) ([]devices.Endpoint, error) {
 	return stable.Sort(endpoints, func(a, b devices.Endpoint) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
-// endpointOf makes an endpoint of what Windows keeps of a camera. Its id is the symbolic link, by which programs open it.
+// endpointOf converts what Windows knows of a camera. The id is the symbolic link with which programs open it.
 func endpointOf(i windows.Interface, p windows.Properties, h windows.Hardware) devices.Endpoint {
 	return devices.Endpoint{
 		ID: i.Path, Type: devices.VideoInput, Name: cmp.Or(p.Name, p.Reported), Bus: h.Bus, VID: h.VID, PID: h.PID, Serial: h.Serial,

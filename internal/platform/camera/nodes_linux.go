@@ -16,15 +16,14 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// queryRetries are the times after the first failure at which a node that cannot be asked is
-// tried again by itself: at the kernel's "add" udev has not yet set the node's access. Later
-// the node is asked again at each event only.
+// queryRetries are the times after the first failure at which a node that cannot be queried is tried again: at the kernel's "add" event
+// udev has not set the node's access yet. After that it is tried only at events.
 var queryRetries = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
 // queryTimeout is how long one List waits for drivers that do not answer.
 const queryTimeout = time.Second
 
-// nodeID tells one presence of a node from the next one that gets the same number.
+// nodeID identifies one presence of a node, so that the next one with the same number has another id.
 type nodeID struct {
 	name  string
 	inode uint64
@@ -32,15 +31,15 @@ type nodeID struct {
 
 type presence struct {
 	name, sysfs string
-	asking      *question // not nil while the driver is being asked
+	asking      *question // not nil while the driver is queried
 	answer      *answered // nil until there is one
-	failing     time.Time // since when it cannot be asked
+	failing     time.Time // since when it cannot be queried
 	reported    bool
 }
 
 type question struct {
-	answer chan answered // gets one
-	late   atomic.Bool   // nobody waits any more
+	answer chan answered // gets one value
+	late   atomic.Bool   // nobody waits for the answer any more
 }
 
 type answered struct {
@@ -48,11 +47,9 @@ type answered struct {
 	err  error
 }
 
-var videoNodeName = regexp.MustCompile(`^video[0-9]+$`)
+var isVideoNode = regexp.MustCompile(`^video[0-9]+$`).MatchString
 
-func isVideoNode(name string) bool { return videoNodeName.MatchString(name) }
-
-// scan finds the nodes that sysfs lists, with what is remembered of them.
+// scan finds the nodes in sysfs, with what is remembered of them.
 func (c *source) scan() ([]*presence, error) {
 	entries, err := c.Class("video4linux")
 	if err != nil {
@@ -78,8 +75,8 @@ func (c *source) scan() ([]*presence, error) {
 	return nodes, nil
 }
 
-// ask gives every node an answer. Drivers are asked side by side, so that one that hangs costs
-// the others nothing; a late answer notifies.
+// ask gives every node an answer. Drivers are queried concurrently, so that one that hangs does not delay the others; a late answer
+// notifies.
 func (c *source) ask(ctx context.Context, nodes []*presence) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -103,7 +100,7 @@ func (c *source) ask(ctx context.Context, nodes []*presence) {
 	}
 }
 
-// await takes the answer to a question, or none once ctx ends: then a later List takes it.
+// await waits for the answer until ctx ends; a later List takes a late one.
 func (n *presence) await(ctx context.Context) {
 	if n.asking == nil {
 		return
@@ -113,7 +110,7 @@ func (n *presence) await(ctx context.Context) {
 		n.answer, n.asking = &answer, nil
 	case <-ctx.Done():
 		n.asking.late.Store(true)
-		select { // the time went to another node; this one may have answered long ago
+		select { // the wait was for another node; this one may have answered already
 		case answer := <-n.asking.answer:
 			n.answer, n.asking = &answer, nil
 		default:
@@ -125,8 +122,7 @@ func (n *presence) await(ctx context.Context) {
 	}
 }
 
-// reportUnread deals with a node that cannot be asked: it is tried again a few times in silence,
-// then its absence is said.
+// reportUnread handles a node that cannot be queried: it is retried silently a few times, then reported as left out.
 func (c *source) reportUnread(n *presence) {
 	if n.failing.IsZero() {
 		n.failing = time.Now()

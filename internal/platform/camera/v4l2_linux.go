@@ -27,15 +27,15 @@ type v4l2Capability struct {
 	_            [3]uint32
 }
 
-// videoNode is what a video node says of itself.
+// videoNode is what a video node says about itself.
 type videoNode struct {
 	Driver  string
 	Card    string // the camera's name
 	BusInfo string // where it is attached, as the driver writes it
-	Capture bool   // it delivers pictures; false for metadata, output and codec nodes
+	Capture bool   // it captures video; false for metadata, output and codec nodes
 }
 
-// queryVideoNode asks the node at path what it is. It starts no stream and thus lights no LED.
+// queryVideoNode queries the node at path. It starts no stream and so does not light the LED.
 func queryVideoNode(path string) (videoNode, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

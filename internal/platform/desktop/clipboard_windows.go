@@ -29,7 +29,7 @@ const (
 	unicodeText = 13     // CF_UNICODETEXT
 	moveable    = 0x0002 // GMEM_MOVEABLE
 
-	// clipboardTries is how often the clipboard is asked for, clipboardRetry apart: one program has it at a time, for a moment.
+	// clipboardTries is how often to try to open the clipboard, at intervals of clipboardRetry: one program has it at a time.
 	clipboardTries = 20
 	clipboardRetry = 50 * time.Millisecond
 )
@@ -40,7 +40,7 @@ func (Desktop) Copy(ctx context.Context, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("copy to the clipboard: %w", err)
 	}
-	runtime.LockOSThread() // the clipboard is a thread's
+	runtime.LockOSThread() // the clipboard belongs to a thread
 	defer runtime.UnlockOSThread()
 	if err := takeClipboard(ctx); err != nil {
 		return fmt.Errorf("copy to the clipboard, which another program has: %w", err)
@@ -60,13 +60,13 @@ func (Desktop) Copy(ctx context.Context, text []byte) error {
 	copy(unsafe.Slice(*(**uint16)(unsafe.Pointer(&place)), len(units)), units)
 	_, _, _ = globalUnlock.Call(memory)
 	if ok, _, err := setClipboardData.Call(unicodeText, memory); ok == 0 {
-		_, _, _ = globalFree.Call(memory) // else it is the clipboard's
+		_, _, _ = globalFree.Call(memory) // on success the clipboard owns it
 		return fmt.Errorf("copy to the clipboard: %w", err)
 	}
 	return nil
 }
 
-// takeClipboard waits a moment for who has it.
+// takeClipboard opens the clipboard, for which it waits a moment.
 func takeClipboard(ctx context.Context) error {
 	for try := 1; ; try++ {
 		ok, _, err := openClipboard.Call(0)

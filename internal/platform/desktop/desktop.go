@@ -1,5 +1,5 @@
-// Package desktop does what a program of the user's session asks of the desktop: to show a file, to copy a text, to be started at
-// each log-in. Where it is at home it knows from the environment that it is given.
+// Package desktop asks the desktop to show a file, copy a text, start a program at log-in, and show notifications. It finds the user's
+// folders by the environment that it is given.
 package desktop
 
 import (
@@ -9,22 +9,22 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// Scheme is what colours a user prefers, as the portal of the desktop counts.
+// Scheme is the user's preferred colour scheme, as numbered by the desktop portal.
 type Scheme uint32
 
-// The schemes. What another number means is not known.
+// The schemes. Other numbers are unknown.
 const (
 	NoPreference Scheme = iota
 	PreferDark
 	PreferLight
 )
 
-// Desktop is that of one user.
+// Desktop is one user's desktop.
 type Desktop struct {
 	Getenv func(string) string
 }
 
-// Save writes a file of this user into the folder of downloads, where every browser may read it, and returns its path.
+// Save writes a private file into the user's download folder, where every browser may read it, and returns its path.
 func (d Desktop) Save(name string, data []byte) (string, error) {
 	folder, err := paths.Downloads(d.Getenv)
 	if err != nil {

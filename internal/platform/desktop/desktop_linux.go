@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// copyTimeout is how long a clipboard's program may take.
+	// copyTimeout is how long the clipboard program may take.
 	copyTimeout = 5 * time.Second
-	// SystemAutostart is where packages say what is started for all users.
+	// SystemAutostart is the folder of autostart entries for all users.
 	SystemAutostart = "/etc/xdg/autostart"
 )
 
-// Open shows a file in the program that the user has chosen for its kind. It returns when that has been started; ended is called
-// if it then fails.
+// Open shows a file in the user's program for its type. It returns when xdg-open was started, and calls ended if that fails later.
 func (d Desktop) Open(path string, ended func(error)) error {
 	cmd := exec.Command("xdg-open", path)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a browser that it becomes is to outlive this program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it may become a browser, which must outlive this program
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("show %s: %w: install xdg-utils, or open the file yourself", path, err)
 	}
@@ -39,7 +38,7 @@ func (d Desktop) Open(path string, ended func(error)) error {
 	return nil
 }
 
-// Copy puts a text into the clipboard, by a program that keeps it there. An error that is exec.ErrNotFound means that there is none.
+// Copy puts a text into the clipboard with a program that keeps it there. exec.ErrNotFound means that there is no such program.
 func (d Desktop) Copy(ctx context.Context, text []byte) error {
 	var cmd []string
 	switch {
@@ -67,15 +66,15 @@ func (d Desktop) config() string {
 	return filepath.Join(d.Getenv("HOME"), ".config")
 }
 
-// AutostartFile is where an entry of this user is, if there is one.
+// AutostartFile returns the path of this user's autostart file for an entry, whether or not it exists.
 func (d Desktop) AutostartFile(e Entry) string {
 	return filepath.Join(d.config(), "autostart", e.ID+".desktop")
 }
 
-// hidden is how the user's own file switches off what a package starts.
+// hidden matches the line by which a user's own file disables a package's entry.
 var hidden = regexp.MustCompile(`(?m)^Hidden\s*=\s*true\s*$`)
 
-// Autostarts reports whether the program is started at each log-in.
+// Autostarts reports whether the program is started at log-in.
 func (d Desktop) Autostarts(e Entry) bool {
 	for _, path := range []string{d.AutostartFile(e), filepath.Join(SystemAutostart, e.ID+".desktop")} {
 		if file, err := os.ReadFile(path); err == nil {
@@ -85,7 +84,7 @@ func (d Desktop) Autostarts(e Entry) bool {
 	return false
 }
 
-// SetAutostart has the program started at each log-in, or not any more.
+// SetAutostart enables or disables the start of the program at log-in.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
 	path := d.AutostartFile(e)
 	_, err := os.Stat(filepath.Join(SystemAutostart, e.ID+".desktop"))

@@ -6,11 +6,12 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
 
 	"sidetone/internal/installation"
 )
 
-// Open shows a file in the program that the user has chosen for its kind, a folder in the Explorer. That it fails later nobody tells.
+// Open shows a file in the user's program for its type, or a folder in the Explorer. A later failure is not reported.
 func (Desktop) Open(path string, _ func(error)) error {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -18,7 +19,7 @@ func (Desktop) Open(path string, _ func(error)) error {
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // which ends with this goroutine, and with it what the shell's extensions have made of it
+		runtime.LockOSThread() // the thread ends with this goroutine, whatever shell extensions have done to it
 		const oldDDE = windows.COINIT_DISABLE_OLE1DDE
 		if windows.CoInitializeEx(0, windows.COINIT_APARTMENTTHREADED|oldDDE) == nil {
 			defer windows.CoUninitialize()
@@ -31,15 +32,15 @@ func (Desktop) Open(path string, _ func(error)) error {
 	return nil
 }
 
-// LacksTray is for desktops that may have none.
+// LacksTray returns false: Windows always has a tray.
 func (Desktop) LacksTray(context.Context) bool { return false }
 
-// Autostarts reports whether the program is started at each log-in of this user.
+// Autostarts reports whether the program is started at this user's log-in.
 func (Desktop) Autostarts(e Entry) bool {
 	return RunOfUser.Starts(e.ID, e.program()) || RunOfAll.Starts(e.ID, e.program())
 }
 
-// program is the one that is started; "": there is none.
+// program returns the entry's program, or "".
 func (e Entry) program() string {
 	if len(e.Command) == 0 {
 		return ""
@@ -47,8 +48,8 @@ func (e Entry) program() string {
 	return e.Command[0]
 }
 
-// SetAutostart has the program started at each log-in of this user, or not any more. What is started for all only the settings of Windows
-// switch off for one.
+// SetAutostart enables or disables the start of the program at this user's log-in. A program that is registered for all users can only be
+// disabled for one in the settings of Windows.
 func (d Desktop) SetAutostart(e Entry, on bool) error {
 	if _, foreign, err := RunOfUser.Read(e.ID, e.program()); err != nil {
 		return err
@@ -63,4 +64,21 @@ func (d Desktop) SetAutostart(e Entry, on bool) error {
 		return err
 	}
 	return RunOfUser.Set(e.ID, windows.ComposeCommandLine(e.Command))
+}
+
+// TaskbarScheme returns the user's colour scheme for the taskbar. Versions of Windows without that setting have a dark one.
+func TaskbarScheme() Scheme {
+	key, err := registry.OpenKey(registry.CURRENT_USER, `Software\Microsoft\Windows\CurrentVersion\Themes\Personalize`, registry.QUERY_VALUE)
+	if err != nil {
+		return NoPreference
+	}
+	defer key.Close()
+	switch light, _, err := key.GetIntegerValue("SystemUsesLightTheme"); {
+	case err != nil:
+		return NoPreference
+	case light != 0:
+		return PreferLight
+	default:
+		return PreferDark
+	}
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Entry is a program that may be started at each log-in, as a file of the Desktop Application Autostart Specification says it.
+// Entry is a program that can be started at log-in, as an entry of the Desktop Application Autostart Specification.
 type Entry struct {
-	ID      string   // names its file
+	ID      string   // name of its file
 	Name    string   // for people
-	Comment string   // the same, what it does
+	Comment string   // for people, what it does
 	Command []string // with its arguments
 }
 
-// TrayEntry has the icon of an agent come at log-in, by the command that shows it and the flags that mean the same agent.
+// TrayEntry is the entry of an agent's tray icon: the command that shows it, and the flags by which it finds the agent.
 func TrayEntry(name string, command, flags []string) Entry {
 	return Entry{
 		ID: name + "-tray", Name: name, Comment: "Shows which certified devices the chat client knows of",
@@ -22,16 +22,16 @@ func TrayEntry(name string, command, flags []string) Entry {
 	}
 }
 
-// File is the text of its file.
+// File returns the content of the entry's file.
 func (e Entry) File() string {
 	return "[Desktop Entry]\nType=Application\nName=" + e.Name + "\nComment=" + e.Comment + "\nExec=" + execLine(e.Command) +
 		"\nTerminal=false\nNoDisplay=true\n"
 }
 
-// escapes are those within quotes of an Exec key; a backslash is escaped once more, as in every string of the file.
+// escapes escape a word within the quotes of an Exec key; backslashes are escaped twice, since all strings of the file escape them.
 var escapes = strings.NewReplacer(`\`, `\\\\`, `"`, `\\"`, "`", "\\\\`", "$", `\\$`, "%", "%%", "\n", `\n`)
 
-// execLine is a command as the Exec key has it (Desktop Entry Specification, The Exec key).
+// execLine formats a command for the Exec key (Desktop Entry Specification, The Exec key).
 func execLine(command []string) string {
 	var words []string
 	for _, w := range command {
@@ -40,7 +40,7 @@ func execLine(command []string) string {
 	return strings.Join(words, " ")
 }
 
-// CommandIn reads the words of Exec back, as File writes them.
+// CommandIn parses the Exec key that File writes.
 func CommandIn(file string) ([]string, error) {
 	for line := range strings.Lines(file) {
 		if exec, is := strings.CutPrefix(line, "Exec="); is {
@@ -50,8 +50,8 @@ func CommandIn(file string) ([]string, error) {
 	return nil, errors.New("it has no Exec")
 }
 
-// QuotedWords are the words of a command line in which each is in quotes, with a backslash before what would end or change it, and two
-// percent signs for one: as unit and entry have it.
+// QuotedWords splits a command line of quoted words, in which a backslash escapes a character and %% stands for %, as in units and
+// entries.
 func QuotedWords(line string) (words []string, err error) {
 	var word strings.Builder
 	var quoted, escaped bool

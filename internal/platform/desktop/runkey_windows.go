@@ -11,13 +11,13 @@ import (
 	"sidetone/internal/installation"
 )
 
-// RunKey is where the registry says what Windows starts at log-in, of one user or of all of them.
+// RunKey is a registry key of programs that Windows starts at log-in, of one user or of all.
 type RunKey struct {
 	root registry.Key
 	name string
 }
 
-// The Run keys of this user and of all. The latter belongs to the administrators.
+// The Run keys of this user and of all users. Only administrators can write to the latter.
 var (
 	RunOfUser = RunKey{registry.CURRENT_USER, "HKCU"}
 	RunOfAll  = RunKey{registry.LOCAL_MACHINE, "HKLM"}
@@ -25,15 +25,14 @@ var (
 
 const (
 	runPath = `Software\Microsoft\Windows\CurrentVersion\Run`
-	// approvedPath has what the user has said of each in the task manager or the settings of Windows, in numbers of which the
-	// first is odd where it is not to be started.
+	// approvedPath has what the user has set for each value in the Task Manager or the settings: the first byte is odd if it is disabled.
 	approvedPath = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 )
 
-// Path is the whole name of a value.
+// Path returns the full name of a value.
 func (k RunKey) Path(value string) string { return k.name + `\` + runPath + `\` + value }
 
-// Command is the command line of a value; "": there is none.
+// Command returns the command line of a value, or "".
 func (k RunKey) Command(value string) (string, error) {
 	key, err := registry.OpenKey(k.root, runPath, registry.QUERY_VALUE)
 	if err == nil {
@@ -49,7 +48,8 @@ func (k RunKey) Command(value string) (string, error) {
 	return "", fmt.Errorf("read %s: %w", k.Path(value), err)
 }
 
-// Read is Command of a value that starts that program, or of one that starts another; "": there is none.
+// Read returns the command line of a value as own if it starts that program, as foreign if it starts another; both are "" if there is
+// none.
 func (k RunKey) Read(value, program string) (own, foreign string, err error) {
 	line, err := k.Command(value)
 	if err != nil || line == "" {
@@ -62,13 +62,13 @@ func (k RunKey) Read(value, program string) (own, foreign string, err error) {
 	return line, "", nil
 }
 
-// Starts reports whether there is a value that starts that program, and this user has not switched it off in Windows.
+// Starts reports whether a value starts that program, and the user has not disabled it in Windows.
 func (k RunKey) Starts(value, program string) bool {
 	own, _, err := k.Read(value, program)
 	return err == nil && own != "" && !k.SwitchedOff(value)
 }
 
-// SwitchedOff reports whether the user has said in Windows that it is not to be started.
+// SwitchedOff reports whether the user has disabled a value in Windows.
 func (k RunKey) SwitchedOff(value string) bool {
 	key, err := registry.OpenKey(k.root, approvedPath, registry.QUERY_VALUE)
 	if err != nil {
@@ -79,10 +79,10 @@ func (k RunKey) SwitchedOff(value string) bool {
 	return err == nil && len(said) > 0 && said[0]&1 == 1
 }
 
-// maxRunCommand is how long Windows lets a command line be there, in characters.
+// maxRunCommand is Windows' limit for a command line there, in characters.
 const maxRunCommand = 260
 
-// Set has a command line started at log-in. What the user has said of it in Windows stays.
+// Set registers a command line. Whether the user has disabled it in Windows does not change.
 func (k RunKey) Set(value, command string) error {
 	if n := len([]rune(command)); n > maxRunCommand {
 		return fmt.Errorf("write %s: Windows takes a command line of at most %d characters, this one has %d: "+
@@ -99,7 +99,7 @@ func (k RunKey) Set(value, command string) error {
 	return nil
 }
 
-// Remove takes a value away, and what the user has said of it. It does nothing where there is none.
+// Remove removes a value, and what the user has set for it. A missing value is no error.
 func (k RunKey) Remove(value string) error {
 	for _, path := range []string{runPath, approvedPath} {
 		if err := k.removeFrom(path, value); err != nil && !errors.Is(err, fs.ErrNotExist) {

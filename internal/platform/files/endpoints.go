@@ -1,4 +1,4 @@
-// Package files reads and watches files that others write: those that describe endpoints, and the state file.
+// Package files reads and watches files that others write: endpoint files and the state file.
 package files
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -13,10 +14,11 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
+	"sidetone/internal/stable"
 	"sidetone/internal/strictyaml"
 )
 
-// fileSource lists the endpoints that a file names.
+// fileSource lists the endpoints in a file.
 type fileSource struct {
 	*fileWatch
 	given string // the path as it was given
@@ -27,14 +29,12 @@ type fileSource struct {
 	retry time.Duration       // until List is due without an event; 0 = never
 }
 
-// NewEndpoints returns the source "file:PATH": the endpoints that the YAML or JSON file at path
-// names under the key endpoints, each in the form of devices.Endpoint. The file is read again
-// whenever it changes, is replaced, or appears.
+// NewEndpoints returns the source "file:PATH": the endpoints in the YAML or JSON file at path, under the key endpoints, each in the form
+// of devices.Endpoint. The file is read again whenever it changes, is replaced, or appears.
 //
-// A file that is there but cannot be used, as while it is being written, leaves the last good
-// content in force; the source's notes say so. A file that is not there, or that was never
-// good, is an error of List. Who writes the file should rename a whole one into place: one
-// that is cut between two entries looks whole.
+// If an existing file cannot be used, for instance while it is being written, the last good content stays in force, and the notes say so.
+// A file that is missing or was never good is an error of List. Writers should rename a complete file into place: one that is cut between
+// two entries looks complete.
 func NewEndpoints(path string) (platform.Source, error) {
 	watch, err := watchFile("endpoints file", path)
 	if err != nil {
@@ -43,10 +43,10 @@ func NewEndpoints(path string) (platform.Source, error) {
 	return &fileSource{fileWatch: watch, given: path}, nil
 }
 
-// Name is "file:" and the path as it was given.
+// Name returns "file:" and the path as it was given.
 func (s *fileSource) Name() string { return "file:" + s.given }
 
-// Wait returns after the file may have changed, or what leads to it.
+// Wait returns after the file, or what leads to it, may have changed.
 func (s *fileSource) Wait(ctx context.Context) error {
 	s.mu.Lock()
 	retry := s.retry
@@ -54,15 +54,14 @@ func (s *fileSource) Wait(ctx context.Context) error {
 	return s.wait(ctx, retry)
 }
 
-// Notes says what is wrong with the file while its last good content is kept, and whether
-// changes go unnoticed.
+// Notes says what is wrong with the file while its last good content is in force, and whether changes go unnoticed.
 func (s *fileSource) Notes() []health.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.notes)
 }
 
-// List returns the endpoints of the file, or of its last good content.
+// List returns the endpoints in the file, or of its last good content.
 func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +91,7 @@ type fileReading struct {
 	unwatched error
 }
 
-// read arms the watcher, then reads: a change after that is an event.
+// read arms the watcher before it reads: a later change is an event.
 func (s *fileSource) read() (fileReading, error) {
 	r := fileReading{unwatched: s.arm()}
 	data, err := strictyaml.ReadFile(s.path)
@@ -107,10 +106,49 @@ func (s *fileSource) read() (fileReading, error) {
 	return r, nil
 }
 
-// problemsError shows the first problem, with its position, and how many more there are.
+// problemsError returns the first problem with its position, and how many more there are.
 func problemsError(problems []strictyaml.Problem) error {
 	if len(problems) == 1 {
 		return errors.New(problems[0].String())
 	}
 	return fmt.Errorf("%v, and %d more", problems[0], len(problems)-1)
+}
+
+// endpointFile is the content of an endpoint file.
+type endpointFile struct {
+	Endpoints []devices.Endpoint `yaml:"endpoints"`
+}
+
+var usbID = regexp.MustCompile(`^([0-9a-f]{4})?$`)
+
+// decodeEndpoints decodes an endpoint file. Fields that only the agent can know are dropped, so that the agent's own output can serve as
+// a file.
+func decodeEndpoints(file string, data []byte) ([]devices.Endpoint, []strictyaml.Problem) {
+	var content endpointFile
+	doc, problems := strictyaml.Decode(file, data, &content)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	first := map[devices.Key]int{}
+	for i := range content.Endpoints {
+		e := &content.Endpoints[i]
+		e.Source, e.Stale, e.Changed = "", false, nil
+		at := fmt.Sprintf("$.endpoints[%d]", i)
+		for key, id := range map[string]string{"vid": e.VID, "pid": e.PID} {
+			if !usbID.MatchString(id) {
+				problems = append(problems, doc.Problem(at+"."+key, "not a USB id", "4 lower-case hex digits in quotes"))
+			}
+		}
+		if e.ID == "" {
+			problems = append(problems, doc.Problem(at+".id", "the id is empty", ""))
+		}
+		if f, twice := first[e.Key()]; twice {
+			line, _ := doc.Position(fmt.Sprintf("$.endpoints[%d]", f))
+			problems = append(problems, doc.Problem(at+".id", "this type and id are there already", fmt.Sprintf("see line %d", line)))
+		} else {
+			first[e.Key()] = i
+		}
+	}
+	stable.Sort(problems, strictyaml.Compare)
+	return content.Endpoints, problems
 }

@@ -449,7 +449,7 @@ func TestFileWaitJoinsOneWrite(t *testing.T) {
 // TestAReadingThatIsLateIsAnEvent: what was read too late would else count only after the next change.
 func TestAReadingThatIsLateIsAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &fileWatch{gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
+		w := &fileWatch{guard: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
 		hung := make(chan struct{})
 		read := func() (string, error) {
 			<-hung

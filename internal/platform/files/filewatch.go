@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// fileSettle joins the events of one write: a file is truncated before it is filled.
+	// fileSettle merges the events of one write: a file is truncated before it is filled.
 	fileSettle = 30 * time.Millisecond
 	// fileRetry is how often a file is read whose changes cannot be watched.
 	fileRetry = 30 * time.Second
 )
 
-// fileWatch tells when one file may have changed, appeared, gone or been replaced. Who reads
-// the file calls arm first, so that no change falls between the two.
+// fileWatch tells when one file may have changed, appeared, vanished or been replaced. Readers call arm before they read, so that no
+// change is missed in between.
 type fileWatch struct {
 	path    string // absolute
-	gate    platform.CallGuard
+	guard   platform.CallGuard
 	changed signal.Signal
 	closed  chan struct{}
 	once    sync.Once
 
 	mu    sync.Mutex
-	watch *PathWatch // nil: it cannot be had now, and each arm tries again
+	watch *PathWatch // nil: could not be made yet; each arm tries again
 }
 
-// watchFile makes a fileWatch that hears nothing before arm. what names the file for people. That it cannot be watched
-// is for arm to say: it can be read all the same.
+// watchFile makes a fileWatch that reports nothing before arm. what names the file for people. If the file cannot be watched, arm will
+// say so: it can be read all the same.
 func watchFile(what, path string) (*fileWatch, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{path: absolute, gate: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
+	w := &fileWatch{path: absolute, guard: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
 	_, _ = w.watching()
 	return w, nil
 }
 
-// watching is what watches the file.
+// watching returns the PathWatch, which it makes if needed.
 func (w *fileWatch) watching() (watch *PathWatch, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +73,7 @@ func (w *fileWatch) Close() error {
 	return w.watch.Close()
 }
 
-// wait returns after the file may have changed, or what leads to it; or after retry, where 0
-// means never.
+// wait returns after the file, or what leads to it, may have changed, or after retry, if that is not 0.
 func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
 	notified, err := w.changed.Wait(ctx, retry, w.closed)
 	if notified {
@@ -83,13 +82,10 @@ func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
 	return err
 }
 
-// settle lets a write end. It waits once, not for silence: a file that is written to all the
-// time is read all the same.
+// settle waits for the end of a write, once and not for silence: a file that is written to all the time is read all the same.
 func (w *fileWatch) settle(ctx context.Context) error {
-	timer := time.NewTimer(fileSettle)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(fileSettle):
 	case <-w.closed:
 		return os.ErrClosed
 	case <-ctx.Done():
@@ -99,16 +95,16 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	return nil
 }
 
-// readInTime returns what read does, or an error once ctx ends. A reading that takes longer is an event when it is over: what it has seen
-// nobody has taken, and the file may not change again.
+// readInTime returns the result of read, or an error once ctx ends. A read that takes longer counts as an event when it is over: nobody
+// has used its result, and the file may not change again.
 func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
-	var ended atomic.Bool // the reading, or the patience with it; whichever is second tells
+	var ended atomic.Bool // read has returned or ctx has ended; whichever is second notifies
 	end := func() {
 		if ended.Swap(true) {
 			w.changed.Notify()
 		}
 	}
-	r, err := platform.CallWithContext(ctx, w.gate, func() (T, error) {
+	r, err := platform.CallWithContext(ctx, w.guard, func() (T, error) {
 		defer end()
 		return read()
 	})
@@ -118,7 +114,7 @@ func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)
 	return r, err
 }
 
-// arm watches the file and all that leads to it.
+// arm watches the file and everything that leads to it.
 func (w *fileWatch) arm() error {
 	watch, err := w.watching()
 	if err != nil {
@@ -128,7 +124,7 @@ func (w *fileWatch) arm() error {
 	return errors.Join(errs...)
 }
 
-// unwatched is the note on a file that arm cannot watch.
+// unwatched returns the note about a file that arm cannot watch.
 func (w *fileWatch) unwatched(name string, err error) health.Condition {
 	return health.Follow(err, health.FileUnwatched, health.Warning, health.Args{"path": name, "every": fileRetry.String()}).Condition
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A oneShot waits for a descriptor to be readable, and hears nothing more of it until the next
-// wait. Go's own poller would wake a thread at each event, read or not.
+// A oneShot waits for a descriptor to be readable, and does not wake until the next wait. Go's own poller would wake a thread at each
+// event, whether it is read or not.
 type oneShot struct {
 	of   int
 	file *os.File // an epoll descriptor, which itself can be polled

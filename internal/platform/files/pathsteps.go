@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links may lie on the way to a file, as in the kernel.
+// maxLinks is how many symbolic links are followed on the way to a file, as in the kernel.
 const maxLinks = 40
 
-// A pathStep is something whose change can change what a path leads to: a name in a folder, or,
-// without a name, the folder or the link at itself.
+// A pathStep is something whose change can change what a path leads to: a name in a folder, or, without a name, the folder or link at
+// itself.
 type pathStep struct {
 	at, name string
 	link     bool
 }
 
-// point is the name of a file, of a link, or the first one that is missing; false for a folder on
-// the way.
+// point returns the path of a file, a link, or the first missing name; false for a folder on the way.
 func (s pathStep) point() (path string, ok bool) {
 	if s.name != "" {
 		return filepath.Join(s.at, s.name), true
@@ -26,9 +25,8 @@ func (s pathStep) point() (path string, ok bool) {
 	return s.at, s.link
 }
 
-// stepsTo returns what leads to the absolute paths now, from the root on: each folder and each
-// symbolic link on the way, then the name of the file in its folder, or the first name that is
-// missing.
+// stepsTo returns what leads to the absolute paths now: each folder and symbolic link on the way from the root, then the file's name in
+// its folder, or the first missing name.
 func stepsTo(paths []string) []pathStep {
 	var steps []pathStep
 	for _, path := range paths {

@@ -13,38 +13,35 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// A PathWatch tells when some paths may have come to lead elsewhere, or when what is there has
-// changed.
+// A PathWatch tells when paths may have come to lead elsewhere, or when their content has changed.
 //
-// It is no fsnotify, which can only watch whole folders: each file that anybody makes in /tmp
-// would wake it. This one watches the folders of the paths themselves, and one that lacks a
-// name on the way; of all else on the way only that it goes. In a busy folder it is woken once
-// for a burst of events.
+// It does not use fsnotify, which can only watch whole folders: every file that anybody creates in /tmp would wake it. It watches the
+// folders of the paths, and the folder that lacks the first missing name; of everything else on the way it watches only the removal. In a
+// busy folder a burst of events wakes it once.
 type PathWatch struct {
 	paths   []string
-	mask    uint32 // what counts in a folder
+	mask    uint32 // events that count in a folder
 	changed func()
 	file    *os.File
 	reader  *linux.Reader
 
 	mu    sync.Mutex
-	names map[uint32]map[string]bool // by watch: the names that count
+	names map[uint32]map[string]bool // the names that count, by watch
 	known map[watchKey]uint32        // the watches of the last arming
 }
 
 const (
-	// entryEvents are those that make a name in a folder lead elsewhere, or accessible.
+	// entryEvents are those that make a name in a folder lead elsewhere, or change its access.
 	entryEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_MOVED_FROM
 	// contentEvents are those of a file that is written.
 	contentEvents = unix.IN_MODIFY | unix.IN_CLOSE_WRITE
-	// selfEvents are those of a folder or a link on the way that goes.
+	// selfEvents are those of a folder or link on the way that vanishes.
 	selfEvents = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 )
 
-// NewPathWatch makes a PathWatch that hears nothing before arm. content says that what is
-// written into the files counts. changed must not block.
+// NewPathWatch makes a PathWatch that reports nothing before Arm. With content, writes into the files count, too. changed must not block.
 func NewPathWatch(paths []string, content bool, changed func()) (*PathWatch, error) {
-	fd, err := linux.Inotify(0) // blocking: it is read when it is ready
+	fd, err := linux.Inotify(0) // blocking: it is read only when it is readable
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +83,7 @@ func (w *PathWatch) step(ready *oneShot) func() error {
 	}
 }
 
-// concerned reports whether some of the events count.
+// concerned reports whether any of the events counts.
 func (w *PathWatch) concerned(events []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,9 +97,8 @@ func (w *PathWatch) concerned(events []byte) bool {
 	return false
 }
 
-// stale reports whether a folder that is watched is not there any more, or is another one. As long
-// as a process holds a folder or a socket in it no event tells that it was removed, but the one of
-// what was removed from it just before.
+// stale reports whether a watched folder has vanished or been replaced. While a process keeps the folder or a socket in it open, its
+// removal causes no event; only the removal of its last entry just before does.
 func (w *PathWatch) stale() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +110,7 @@ func (w *PathWatch) stale() bool {
 			stale = stale || errors.Is(err, unix.ENOENT)
 		case now != before:
 			stale = true
-			w.names[now] = nil // for the next arming to remove
+			w.names[now] = nil // for the next Arm to remove
 		}
 	}
 	return stale
@@ -130,9 +126,8 @@ func (w *PathWatch) watchAgain(key watchKey) (watch uint32, err error) {
 	return uint32(wd), errors.Join(connErr, err)
 }
 
-// Arm watches all that leads to the paths now, again even if it was watched: a folder may be
-// another one of the same name. sees is false if changes of none of the paths would be noticed;
-// errs name the folders that cannot be watched.
+// Arm watches everything that leads to the paths now, even if it was watched already: a folder may be another one of the same name. sees
+// is false if no change of any path would be noticed; errs name the folders that cannot be watched.
 func (w *PathWatch) Arm() (sees bool, errs []error) { return w.follow(stepsTo(w.paths)) }
 
 func (w *PathWatch) follow(found []pathStep) (sees bool, errs []error) {
@@ -146,20 +141,19 @@ func (w *PathWatch) follow(found []pathStep) (sees bool, errs []error) {
 		return false, []error{err}
 	}
 	if gone || !slices.Equal(found, stepsTo(w.paths)) {
-		w.changed() // what appeared before it was watched made no event
+		w.changed() // what appeared before it was watched caused no event
 	}
 	return sees, errs
 }
 
-// add watches exactly what is found; gone says that something was there no more. No event is
-// looked at meanwhile.
+// add watches exactly the found steps; gone reports that something has vanished meanwhile. No event is processed during it.
 func (w *PathWatch) add(fd int, found []pathStep) (sees, gone bool, errs []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := &watchRound{fd: fd, known: map[watchKey]uint32{}, masks: map[uint32]uint32{}, names: map[uint32]map[string]bool{}}
 	for _, s := range found {
 		if s.name == "" {
-			// Who may not read it does not know that it goes.
+			// Without permission to read it, its removal goes unnoticed.
 			gone = errors.Is(r.add(s.at, s.selfMask()), unix.ENOENT) || gone
 			continue
 		}
@@ -171,7 +165,7 @@ func (w *PathWatch) add(fd int, found []pathStep) (sees, gone bool, errs []error
 			gone = true
 		default:
 			errs = appendOnce(errs, fmt.Errorf("%s: %w", s.at, linux.InotifyLimit(err)))
-			_ = r.add(filepath.Dir(s.at), entryEvents|unix.IN_ONLYDIR, filepath.Base(s.at)) // it tells of a change of access
+			_ = r.add(filepath.Dir(s.at), entryEvents|unix.IN_ONLYDIR, filepath.Base(s.at)) // reports a change of access
 		}
 	}
 	for old := range w.names {
@@ -197,7 +191,7 @@ func appendOnce(errs []error, err error) []error {
 	return append(errs, err)
 }
 
-// watchRound collects the watches of one arming.
+// watchRound collects the watches of one Arm.
 type watchRound struct {
 	fd    int
 	known map[watchKey]uint32 // the watches of the last arming
@@ -210,9 +204,8 @@ type watchKey struct {
 	mask uint32
 }
 
-// add watches path, and counts events of the names in it. What was watched before for other
-// events has only these; what is watched twice in one round, as several paths may lead to one
-// folder, has both.
+// add watches path, and the given names in it. It replaces the events of an earlier Arm; a folder that is watched twice in one round,
+// because several paths lead there, gets the events of both.
 func (r *watchRound) add(path string, mask uint32, names ...string) error {
 	key := watchKey{path, mask}
 	watch, known := r.known[key]

@@ -91,7 +91,7 @@ func TestWhatIsOnTheWayTellsThatItGoes(t *testing.T) {
 			require.NoError(t, os.Symlink("run", filepath.Join(dir, "link")))
 			_, changed := armed(t, filepath.Join(dir, "link", "app", socketName(0)))
 			change(t, dir)
-			platformtest.Hear(t, changed)
+			platformtest.AwaitSignal(t, changed)
 		})
 	}
 }
@@ -104,11 +104,11 @@ func TestAnotherFolderOfTheSameName(t *testing.T) {
 	w, changed := armed(t, filepath.Join(folder, socketName(0)))
 	require.NoError(t, os.Remove(folder))
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	platformtest.Hear(t, changed)
+	platformtest.AwaitSignal(t, changed)
 	_, errs := w.Arm()
 	require.Empty(t, errs)
 	platformtest.LeaveStale(t, filepath.Join(folder, socketName(0)))
-	platformtest.Hear(t, changed)
+	platformtest.AwaitSignal(t, changed)
 }
 
 func TestWhatIsNoLongerOnTheWayIsLetGo(t *testing.T) {
@@ -122,7 +122,7 @@ func TestWhatIsNoLongerOnTheWayIsLetGo(t *testing.T) {
 	before := len(w.names)
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Symlink("b", link))
-	platformtest.Hear(t, changed)
+	platformtest.AwaitSignal(t, changed)
 	_, errs := w.Arm()
 	require.Empty(t, errs)
 	w.mu.Lock()

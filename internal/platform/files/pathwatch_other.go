@@ -18,24 +18,23 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A PathWatch tells when some paths may have come to lead elsewhere, or when what is there has
-// changed. It watches the folders that hold what leads to the paths.
+// A PathWatch tells when paths may have come to lead elsewhere, or when their content has changed. It watches the folders that contain
+// what leads to the paths.
 type PathWatch struct {
 	paths   []string
 	content bool
 	changed func()
 	watcher *fsnotify.Watcher
 	add     func(folder string) error       // the watcher's
-	points  atomic.Pointer[map[string]bool] // paths whose events count; false: only that they come or go
-	lost    atomic.Bool                     // events may have been lost: what is watched may no longer be
+	points  atomic.Pointer[map[string]bool] // paths whose events count; false: only creation and removal
+	lost    atomic.Bool                     // events may have been lost, and watches with them
 	hearing sync.WaitGroup
 
-	mu      sync.Mutex // while the watcher is changed: one that is closed meanwhile might never answer
+	mu      sync.Mutex // held while the watcher changes: if it was closed meanwhile it might never return
 	watched map[string]fs.FileInfo
 }
 
-// NewPathWatch makes a PathWatch that hears nothing before arm. content says that what is
-// written into the files counts. changed must not block.
+// NewPathWatch makes a PathWatch that reports nothing before Arm. With content, writes into the files count, too. changed must not block.
 func NewPathWatch(paths []string, content bool, changed func()) (*PathWatch, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -56,8 +55,7 @@ func (w *PathWatch) Close() error {
 	return err
 }
 
-// hear ends when the watcher is closed. It has a goroutine of its own because the watcher may
-// hold a lock while it delivers.
+// hear runs until the watcher is closed. It needs a goroutine of its own because the watcher may hold a lock while it delivers an event.
 func (w *PathWatch) hear() {
 	for {
 		select {
@@ -79,9 +77,8 @@ func (w *PathWatch) hear() {
 	}
 }
 
-// Arm watches all that leads to the paths now, again even if it was watched: a folder may be
-// another one of the same name. sees is false if changes of none of the paths would be noticed;
-// errs name the folders that cannot be watched.
+// Arm watches everything that leads to the paths now, even if it was watched already: a folder may be another one of the same name. sees
+// is false if no change of any path would be noticed; errs name the folders that cannot be watched.
 func (w *PathWatch) Arm() (sees bool, errs []error) { return w.follow(stepsTo(w.paths)) }
 
 func (w *PathWatch) follow(found []pathStep) (sees bool, errs []error) {
@@ -94,10 +91,9 @@ func (w *PathWatch) follow(found []pathStep) (sees bool, errs []error) {
 	return sees, errs
 }
 
-// holders returns the paths whose events count, and the folders that hold them. Those that hold a
-// file, a link or the first missing name are true. The others are there for a rename: only the
-// folder that holds a folder tells of it. fsnotify cannot ask for folders alone: each file that is made
-// there is heard of, too.
+// holders returns the paths whose events count, and the folders that contain them. Those that contain a file, a link or the first missing
+// name are true. The others are needed to notice a rename: only the parent of a folder reports that. fsnotify reports every file that is
+// created there, too.
 func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) {
 	points, folders = map[string]bool{}, map[string]bool{}
 	for _, step := range found {
@@ -108,7 +104,7 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 		folders[filepath.Dir(point)] = true
 		points[fold(point)], points[fold(filepath.Dir(point))] = true, true
 		if w.content && runtime.GOOS == "darwin" {
-			continue // a folder that is watched tells of its own rename
+			continue // a watched folder reports its own rename
 		}
 		for at, holder := point, filepath.Dir(point); at != holder; at, holder = holder, filepath.Dir(holder) {
 			if _, is := points[fold(at)]; !is {
@@ -122,12 +118,10 @@ func (w *PathWatch) holders(found []pathStep) (points, folders map[string]bool) 
 	return points, folders
 }
 
-// watch follows exactly the given folders. Old ones go first: one that was renamed is the same
-// to the kernel. Parents come before their children: so a child that vanishes and returns in
-// between is an event.
+// watch watches exactly the given folders. Old ones are removed first, since a renamed folder is the same to the kernel. Parents come
+// before their children, so that a child that vanishes and returns meanwhile is an event.
 //
-// A folder that is watched already is left alone: adding it anew would have Windows write the next events over those that nobody has
-// read yet.
+// A folder that is already watched is left alone: to add it again would have Windows overwrite events that were not read yet.
 func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,8 +148,7 @@ func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
 			w.watched[folder] = now
 			sees = sees || folders[folder]
 		case folders[folder] && !errors.Is(err, fs.ErrNotExist):
-			var path *fs.PathError
-			if errors.As(err, &path) {
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", folder, err))
@@ -164,8 +157,8 @@ func (w *PathWatch) watch(folders map[string]bool) (sees bool, errs []error) {
 	return sees, errs
 }
 
-// addAnother watches a folder, unless it is the one that is known to be watched. It returns which one it is, nil if another took its
-// place meanwhile.
+// addAnother watches a folder unless it is the known one, which is watched already. It returns the folder's identity, or nil if it was
+// replaced meanwhile.
 func (w *PathWatch) addAnother(folder string, known fs.FileInfo) (fs.FileInfo, error) {
 	before := identity(folder)
 	if known != nil && os.SameFile(known, before) {
@@ -175,18 +168,17 @@ func (w *PathWatch) addAnother(folder string, known fs.FileInfo) (fs.FileInfo, e
 		return nil, err
 	}
 	if !os.SameFile(before, identity(folder)) {
-		return nil, nil //nolint:nilnil // it is watched, and will be looked at again
+		return nil, nil //nolint:nilnil // it is watched, and the next Arm checks it again
 	}
 	return before, nil
 }
 
-// identity is for SameFile; nil if there is no such folder.
+// identity returns a FileInfo for os.SameFile, or nil if there is no such folder.
 func identity(folder string) fs.FileInfo {
 	info, _ := os.Stat(folder)
-	os.SameFile(info, info) // Windows is not asked before somebody compares
+	os.SameFile(info, info) // forces Windows to read the identity now
 	return info
 }
 
-// fold makes names equal that a file system may hold to be equal. Where it does not, an event
-// too many does no harm.
+// fold makes names equal that a case-insensitive file system considers equal. On others, an unneeded event does no harm.
 func fold(path string) string { return strings.ToLower(path) }

@@ -1,12 +1,13 @@
 package files
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// Replace puts a new file in the place of another, or where there was none: whoever reads it meets one of them, whole.
+// Replace writes a file atomically: readers see the old file or the new one, complete.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -16,9 +17,7 @@ func Replace(path string, content []byte, mode fs.FileMode) error {
 	if err == nil {
 		err = f.Chmod(mode)
 	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -12,15 +12,13 @@ import (
 	"sidetone/internal/health"
 )
 
-// maxStateFile is how large a state file may be, in bytes: as large as a push over the API.
+// maxStateFile is the maximum size of a state file in bytes, the same as of a push over the API.
 const maxStateFile = 1 << 20
 
-// StateFile reads a file into which the vendor's software writes states, and tells when to
-// read it again: after it was written, replaced, removed, or has appeared. Its methods are for
-// one goroutine.
+// StateFile reads the file into which the vendor's software writes states, and tells when to read it again: after it was written,
+// replaced, removed, or has appeared. Its methods are for one goroutine.
 //
-// What such a file says is believed before anything else, so it must be the user's own word.
-// openState has the rules.
+// The file overrides all other sources, so it must be the user's own; see openState.
 type StateFile struct {
 	watch     *fileWatch
 	given     string        // the path as it was given
@@ -28,13 +26,13 @@ type StateFile struct {
 	retry     time.Duration // until Read is due without an event; 0 = never
 }
 
-// StateContent is what a state file says.
+// StateContent is the content of a state file.
 type StateContent struct {
 	Data    []byte
 	Written time.Time // modification time; the data is not older
 }
 
-// NewStateFile makes the reader of the state file at path, which need not exist.
+// NewStateFile returns a reader of the state file at path, which need not exist.
 func NewStateFile(path string) (*StateFile, error) {
 	watch, err := watchFile("state file", path)
 	if err != nil {
@@ -56,10 +54,10 @@ func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
 	return r.content, nil
 }
 
-// Wait returns after the file may have changed, or what leads to it.
+// Wait returns after the file, or what leads to it, may have changed.
 func (f *StateFile) Wait(ctx context.Context) error { return f.watch.wait(ctx, f.retry) }
 
-// Notes says that changes go unnoticed, if they do.
+// Notes says if changes go unnoticed.
 func (f *StateFile) Notes() []health.Condition {
 	if f.unwatched == nil {
 		return nil
@@ -75,9 +73,8 @@ type stateReading struct {
 	unwatched error
 }
 
-// read arms the watcher, then reads: a change after that is an event. The time is that from
-// before the data was read, so that data which is written meanwhile never counts for newer
-// than it is.
+// read arms the watcher before it reads: a later change is an event. The time is taken before the data is read, so that data never counts
+// as newer than it is.
 func (f *StateFile) read() (stateReading, error) {
 	r := stateReading{unwatched: f.watch.arm()}
 	file, info, err := openState(f.watch.path)
@@ -98,7 +95,7 @@ func (f *StateFile) read() (stateReading, error) {
 	return r, nil
 }
 
-// regular refuses what is opened but no file.
+// regular refuses an open file that is not a regular one.
 func regular(file *os.File) (fs.FileInfo, error) {
 	info, err := file.Stat()
 	switch {

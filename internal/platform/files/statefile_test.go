@@ -137,12 +137,12 @@ func TestStateFileTooLarge(t *testing.T) {
 func TestStateFileThatHangs(t *testing.T) {
 	path := filepath.Join(ownFolder(t), "states.json")
 	file := openStates(t, path)
-	file.watch.gate <- struct{}{} // as if an earlier reading had not returned
+	file.watch.guard <- struct{}{} // as if an earlier reading had not returned
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	_, err := file.Read(ctx)
 	require.ErrorContains(t, err, "an earlier call has not returned")
-	<-file.watch.gate
+	<-file.watch.guard
 	_, err = file.Read(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Zero(t, file.retry)

@@ -8,21 +8,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// openState opens a state file for reading if nobody but this user and root can have written
-// it. The rules:
+// openState opens a state file for reading if nobody but this user and root can have written it:
 //
-//   - The file itself is no link. Whoever may make a link in the folder could otherwise have
-//     any file of the user taken for states. Links among the folders on the way are the
-//     user's own affair.
-//   - It is a regular file, as the opened file says and not its name. Opening never waits, as
-//     it would at a pipe that nobody writes to.
+//   - The file is no link: otherwise whoever may create a link in the folder could have any file of the user read as states. Links among
+//     the folders on the way are the user's own affair.
+//   - It is a regular file, according to the opened file and not to its name. Opening never blocks, as it would at a pipe without a writer.
 //   - It belongs to this user or to root, and neither its group nor others may write to it.
-//   - Others may not write to its folder, unless it has the sticky bit as /tmp has: they could
-//     remove the file, and with it a mute, or rename another one into its place.
+//   - Others may not write to its folder, unless that has the sticky bit, as /tmp does: they could remove the file, and a mute with it, or
+//     put another one in its place.
 func openState(path string) (*os.File, fs.FileInfo, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {
@@ -50,7 +48,7 @@ func openState(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// checkOwnership refuses an opened file that another user can have written.
+// checkOwnership refuses an open file that another user may have written.
 func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 	info, err := regular(file)
 	if err != nil {
@@ -63,4 +61,20 @@ func checkOwnership(path string, file *os.File) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("others than its owner may write to it (mode %04o): forbid it (chmod go-w %s)", info.Mode().Perm(), path)
 	}
 	return info, nil
+}
+
+// OwnerOf returns the uid of a file's owner, or -1.
+func OwnerOf(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid)
+	}
+	return -1
+}
+
+// Cause strips the path from an error of a file operation, for a reader who knows it.
+func Cause(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
 }

@@ -15,16 +15,16 @@ import (
 	"sidetone/internal/stable"
 )
 
-// collection is an outermost collection of a HID interface. Windows makes a node of each. Its reports have the length of the longest of
-// their kind, and begin with a byte for the number, which is 0 where they have none.
+// collection is a top-level collection of a HID interface. Windows makes a node of each. All its reports of a kind are as long as the
+// longest, and begin with a byte for the report number, which is 0 if they have none.
 type collection struct {
 	path     string // to open it
 	instance string // its own id
-	parent   string // that of the interface; its own where that is not known
+	parent   string // instance id of the interface; its own if that is unknown
 	descriptor.Preparsed
 }
 
-// described is a collection that was listed, with what is known of its device.
+// described is a listed collection with what is known of its device.
 type described struct {
 	collection
 	vid, pid  string
@@ -32,15 +32,15 @@ type described struct {
 	container string
 	hardware  windows.Hardware
 	plugged   bool
-	presence  int // how often it had gone before
+	presence  int // how often it had been removed before
 }
 
-// presences are the collections of an interface, each with which presence of it this is.
+// presences identifies the presence of each collection of an interface.
 type presences string
 
-// joinCollections puts together what Windows has split: rules are about interfaces, and a report in one collection may be cause to ask
-// in another. It returns the interfaces in the order of their ids, and their collections by the same. What Windows keeps to
-// itself is left out, since nobody else can read it.
+// joinCollections reunites what Windows has split: rules are about interfaces, and a report in one collection may lead to a request in
+// another. It returns the interfaces in the order of their ids, and their collections by interface. Collections that Windows keeps to
+// itself are left out, since nobody else can read them.
 func joinCollections(found map[string]described) ([]entry, map[string][]*collection) {
 	var entries []entry
 	nodes := make(map[string][]*collection)
@@ -61,16 +61,16 @@ func joinCollections(found map[string]described) ([]entry, map[string][]*collect
 	}
 	for i := range entries {
 		if slices.ContainsFunc(nodes[entries[i].device.Node], func(c *collection) bool { return c.Descriptor == nil }) {
-			entries[i].device.Descriptor = nil // a part of it would be a wrong one
+			entries[i].device.Descriptor = nil // a partial descriptor would be wrong
 		}
 	}
 	return stable.Sort(entries, func(a, b entry) int { return cmp.Compare(a.device.Node, b.device.Node) }), nodes
 }
 
-// systemOwned are usages of collections that Windows keeps to itself: mice, keyboards and key pads.
+// systemOwned are the usages of collections that Windows opens exclusively: mice, keyboards and keypads.
 var systemOwned = []uint32{0x00010002, 0x00010006, 0x00010007}
 
-// device is all that is known of the interface but its descriptor.
+// device is what is known of the interface, except for its descriptor.
 func (k described) device() hid.Device {
 	d := hid.Device{
 		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Serial: k.hardware.Serial, Container: k.container, Interface: -1,
@@ -82,19 +82,19 @@ func (k described) device() hid.Device {
 	return d
 }
 
-// interfaceID is the instance id of one of several interfaces of a USB device.
+// interfaceID matches the instance id of one of several interfaces of a USB device.
 var interfaceID = regexp.MustCompile(`(?i)^USB\\.*&MI_([0-9A-F]{2})`)
 
-// interfaceNumber is the number of the USB interface with an instance id. Where a device has one interface only, its id is the device's.
+// interfaceNumber returns the number of the USB interface with an instance id. The only interface of a device has the device's id.
 func interfaceNumber(instance string) int {
 	if m := interfaceID.FindStringSubmatch(instance); m != nil {
-		n, _ := strconv.ParseUint(m[1], 16, 8) // as the expression has it
+		n, _ := strconv.ParseUint(m[1], 16, 8) // the expression ensures that it is a number
 		return int(n)
 	}
 	return 0
 }
 
-// has reports whether a report is the collection's. Of one whose descriptor is not known it may be.
+// has reports whether a report belongs to the collection. If the descriptor is unknown, it may.
 func (c *collection) has(kind descriptor.Kind, number byte) bool {
 	if c.Descriptor == nil {
 		return c.Lengths[kind] > 0
@@ -103,7 +103,7 @@ func (c *collection) has(kind descriptor.Kind, number byte) bool {
 	return desc != nil && desc.Length(kind, number) > 0
 }
 
-// frame brings a report, its number first, to the length that Windows wants.
+// frame pads a report, including its number, to the length that Windows requires.
 func (c *collection) frame(kind descriptor.Kind, report []byte) ([]byte, error) {
 	length := c.Lengths[kind]
 	if len(report) > length {
@@ -112,7 +112,7 @@ func (c *collection) frame(kind descriptor.Kind, report []byte) ([]byte, error) 
 	return append(slices.Clone(report), make([]byte, length-len(report))...), nil
 }
 
-// unframe returns an input report as a device sends it: without a number where reports have none.
+// unframe returns an input report as the device sends it: without a number if reports have none.
 func (c *collection) unframe(report []byte) []byte {
 	if len(report) > 0 && report[0] == 0 {
 		return report[1:]

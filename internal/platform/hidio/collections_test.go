@@ -53,8 +53,8 @@ func TestCollectionsOfOneInterfaceAreOneDevice(t *testing.T) {
 	require.NotEqual(t, entries[0].id, again[0].id, "so does one that was gone in between")
 
 	phone.Descriptor = nil
-	unclear, nodes := joinCollections(map[string]described{"col01": keys, "col02": phone})
-	require.Nil(t, unclear[0].device.Descriptor, "half of a descriptor would be a wrong one")
+	unreadable, nodes := joinCollections(map[string]described{"col01": keys, "col02": phone})
+	require.Nil(t, unreadable[0].device.Descriptor, "half of a descriptor would be a wrong one")
 	require.True(t, nodes[interfaceThree][1].has(descriptor.Input, 7), "what a collection has is not known")
 }
 

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// describeTimeout is how long a device may take to tell its name, where its bus has not asked it. All else the class driver knows.
+	// describeTimeout is how long a device may take to tell its name, if its bus has not asked for it. The class driver knows everything
+	// else.
 	describeTimeout = time.Second
-	// maxString is what Windows lets a string have in bytes.
+	// maxString is the maximum length of a string on Windows, in bytes.
 	maxString = 4092
-	// arrivalTime is how long after it was connected the interfaces of a USB device may come: see the same on Linux.
+	// arrivalTime is how long after a USB device was connected its interfaces may appear, as on Linux.
 	arrivalTime = 30 * time.Second
 )
 
@@ -30,9 +31,9 @@ type information struct {
 	VID, PID, _ uint16
 }
 
-// describe tells what there is behind a path. Only for a name that is not known otherwise the device is asked.
+// describe returns what is behind a path. It asks the device only for a name that is otherwise unknown.
 func describe(i platformwindows.Interface) (k described, err error) {
-	file, err := openPath(i.Path, 0) // to ask the driver, which whoever has the device to itself does not prevent
+	file, err := openPath(i.Path, 0) // to ask the driver only, which works even if another program has exclusive access
 	if err != nil {
 		return described{}, err
 	}
@@ -51,7 +52,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	if err == nil {
 		k.Preparsed, err = descriptor.ParsePreparsed(preparsed)
 	}
-	if k.Lengths == nil { // else its reports can be read. It is asked another time
+	if k.Lengths == nil { // without them its reports cannot be read; it is asked again later
 		return described{}, fmt.Errorf("what %s sends cannot be read: %w", i.Instance, err)
 	}
 	of := platformwindows.PropertiesOf(k.parent)
@@ -72,7 +73,7 @@ func readPreparsed(file windows.Handle, size uint32) ([]byte, error) {
 
 func hex4(v uint16) string { return fmt.Sprintf("%04x", v) }
 
-// productString asks the device how it is called; "" if it does not say.
+// productString asks the device for its product name; "" if it does not answer.
 func productString(file windows.Handle) string {
 	b := make([]uint16, maxString/2)
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&b[0])), maxString)
@@ -82,7 +83,7 @@ func productString(file windows.Handle) string {
 	return windows.UTF16ToString(b)
 }
 
-// justConnected is false where Windows says that a USB device has been there for longer than its interfaces take to come.
+// justConnected is false if Windows says that a USB device has been connected for longer than its interfaces take to appear.
 func justConnected(instance string) bool {
 	if interfaceID.MatchString(instance) {
 		instance = platformwindows.Parent(instance)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,31 +17,31 @@ import (
 	platformwindows "sidetone/internal/platform/windows"
 )
 
-// askTimeout is how long a list waits for one collection to be described: longer than for its name.
+// askTimeout is how long a list waits for the description of one collection, which includes its name.
 const askTimeout = 2 * describeTimeout
 
-// classBacklog is how many reports Windows keeps for a reader unless told otherwise.
+// classBacklog is Windows' default number of reports that it queues for a reader.
 const classBacklog = 32
 
 // hidInterfaces is GUID_DEVINTERFACE_HID.
 var hidInterfaces = windows.GUID{Data1: 0x4d1e55b2, Data2: 0xf16f, Data3: 0x11cf, Data4: [8]byte{0x88, 0xcb, 0, 0x11, 0x11, 0, 0, 0x30}}
 
-// hidclass is the backend: what Windows' HID class driver makes nodes of, put together by the interfaces that they are of.
+// hidclass is the backend: the nodes of Windows' HID class driver, joined to interfaces.
 type hidclass struct {
 	log      *slog.Logger
 	watching *platformwindows.Watch
-	deaf     error // why nothing is watched
+	watchErr error // why nothing is watched
 
 	known    map[string]described // of the last list, by path
 	describe func(platformwindows.Interface) (described, error)
-	asking   map[string]platform.CallGuard // of those that did not answer, by path
+	asking   map[string]platform.CallGuard // for those that have not answered, by path
 
 	mu       sync.Mutex
-	removals map[string]int           // how often something has gone, by path
+	removals map[string]int           // how often each path has been removed
 	nodes    map[string][]*collection // of the last list
 }
 
-// newBackend returns the HID devices of this machine. There are none in a folder.
+// newBackend returns the HID devices of this machine. There is no such thing as a root folder on Windows.
 func newBackend(root string, log *slog.Logger) (backend, error) {
 	if root != "" {
 		return nil, fmt.Errorf("read HID devices in %s: %w on Windows", root, errors.ErrUnsupported)
@@ -50,14 +51,14 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 	}, nil
 }
 
-// list returns the interfaces, in the order of their instance ids.
+// list returns the interfaces in the order of their instance ids.
 func (h *hidclass) list() ([]entry, error) {
 	interfaces, err := platformwindows.Interfaces(hidInterfaces)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[string]described)
-	var unclear []entry
+	var unreadable []entry
 	for _, i := range interfaces {
 		path := strings.ToLower(i.Path)
 		h.mu.Lock()
@@ -71,10 +72,10 @@ func (h *hidclass) list() ([]entry, error) {
 		switch {
 		case err == nil:
 			found[path] = k
-		case !errors.Is(err, fs.ErrNotExist): // which is just going
-			e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+		case !errors.Is(err, fs.ErrNotExist): // it is just going
+			e := entry{unreadable: health.Wrap(err, health.Unexplained, health.Warning, nil)}
 			e.device.Node = i.Instance
-			unclear = append(unclear, e)
+			unreadable = append(unreadable, e)
 		}
 		err = nil
 	}
@@ -83,14 +84,14 @@ func (h *hidclass) list() ([]entry, error) {
 	h.mu.Lock()
 	h.nodes = nodes
 	h.mu.Unlock()
-	return append(entries, unclear...), nil
+	return append(entries, unreadable...), nil
 }
 
-// ask has a collection described. One whose driver hangs costs a goroutine, however often the devices are listed, and holds up no other.
+// ask describes a collection. A driver that hangs costs one goroutine, however often devices are listed, and delays no other collection.
 func (h *hidclass) ask(path string, i platformwindows.Interface) (described, error) {
 	noAnswer := fmt.Errorf("what %s is cannot be read: %w", i.Instance, platform.ErrNoAnswer)
 	guard := h.asking[path]
-	if len(guard) > 0 { // it is asked still
+	if len(guard) > 0 { // an earlier call has not returned
 		return described{}, noAnswer
 	}
 	if guard == nil {
@@ -122,20 +123,15 @@ func (h *hidclass) open(node string) (connection, error) {
 
 func (h *hidclass) backlog() int { return classBacklog }
 
-// isUnplugged: access to what is open already is denied only while it is being removed.
+// isUnplugged includes denied access: an open device denies it only while it is being removed.
 func (h *hidclass) isUnplugged(err error) bool {
-	for _, gone := range []error{
+	return slices.ContainsFunc([]error{
 		windows.ERROR_DEVICE_NOT_CONNECTED, windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_OPERATION_ABORTED, windows.ERROR_ACCESS_DENIED,
-	} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	}, func(gone error) bool { return errors.Is(err, gone) })
 }
 
 func (h *hidclass) watch(announce func(node string), changed func()) {
-	h.watching, h.deaf = platformwindows.NewWatch(hidInterfaces, func(path string, arrived bool) {
+	h.watching, h.watchErr = platformwindows.NewWatch(hidInterfaces, func(path string, arrived bool) {
 		path = strings.ToLower(path)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -151,16 +147,16 @@ func (h *hidclass) watch(announce func(node string), changed func()) {
 		}
 		changed()
 	})
-	if h.deaf != nil {
-		h.log.Warn("HID devices that come and go are not noticed", "err", h.deaf)
+	if h.watchErr != nil {
+		h.log.Warn("HID devices that come and go are not noticed", "err", h.watchErr)
 	}
 }
 
 func (h *hidclass) unwatched() []health.Condition {
-	if h.deaf == nil {
+	if h.watchErr == nil {
 		return nil
 	}
-	return []health.Condition{health.Wrap(h.deaf, health.PlugsUnheard, health.Warning, health.Args{"device": "HID device"}).Condition}
+	return []health.Condition{health.Wrap(h.watchErr, health.PlugsUnheard, health.Warning, health.Args{"device": "HID device"}).Condition}
 }
 
 func (h *hidclass) close() error {

@@ -1,28 +1,70 @@
-// Package hidio opens HID devices, reads what they send and sends what they are asked. What a system has to offer for that is
-// a backend.
+// Package hidio opens HID devices, reads what they send and sends them requests. Each system has a backend for that.
 package hidio
 
 import (
+	"errors"
+
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 )
 
-// Devices are the HID devices of this machine. It opens those that are wanted, for
-// reading only and beside whoever else reads them, and hands on what happens to them. What it
-// may not open is in its notes. While nothing happens it costs nothing.
+// Devices are the HID devices of this machine. It opens those that are wanted, for reading only and beside other readers, and reports
+// their events. Its notes name those that it may not open. While nothing happens it costs nothing.
 //
-// Its callback gets the events of one device one after another and in their order, those of
-// several devices side by side. It may take its time, but meanwhile that device is not read, and
-// Read and Close wait for it: it must return when the program ends, and not call Read or Close.
+// The callback gets the events of one device one at a time and in order, those of several devices concurrently. It may take its time, but
+// that device is not read meanwhile, and Read and Close wait for it: it must return when the program ends, and must not call Read or
+// Close.
 type Devices interface {
 	platform.Reader
 	platform.Annotator
-	// Want sets another rule for which devices to open, from the next Read on, and makes one
-	// due: what is no longer wanted is then Gone, and what is newly wanted Attached or Denied.
-	// It does not block.
+	// Want replaces the rule for which devices to open, effective from the next Read, and makes one due: devices that are no longer
+	// wanted are then Gone, newly wanted ones Attached or Denied. It does not block.
 	Want(want func(hid.Device) bool)
-	// Send queues a request for its device, and drops it if that one is not attached. It does
-	// not block, and r's bytes must not be changed any more. What cannot be done is answered
-	// with an Error, output reports too; of a flood of requests some are dropped unanswered.
+	// Send queues a request, or drops it if its device is not attached. It does not block, and r's bytes must not be changed afterwards.
+	// A request that fails is answered with an Error, even for an output report; of a flood of requests some are dropped without an
+	// answer.
 	Send(r hid.Request)
+}
+
+// backend is what an OS offers of its HID devices. newBackend, in each system's file, returns it; the manager does the rest.
+type backend interface {
+	// list returns the present devices, always in the same order.
+	list() ([]entry, error)
+	// path returns how people find a node.
+	path(node string) string
+	// open opens a node for reading, beside other readers. It may hang. The error is errBusy if another program has exclusive access.
+	open(node string) (connection, error)
+	// backlog is how many reports the OS queues for a reader. It drops what comes while the queue is full.
+	backlog() int
+	// isUnplugged reports whether a read error means that the device is gone.
+	isUnplugged(err error) bool
+	// watch calls changed, which does not block, when list or open may have a new outcome, until close. If that is known to concern one
+	// node, it calls announce first. unwatched returns what cannot be watched.
+	watch(announce func(node string), changed func())
+	unwatched() []health.Condition
+	close() error
+}
+
+var errBusy = errors.New("another program keeps it to itself")
+
+// presenceID identifies one presence of a device, so that the next device with the same node has another id. It is comparable.
+type presenceID any
+
+// entry is a device as the OS lists it.
+type entry struct {
+	id         presenceID
+	device     hid.Device
+	plugged    bool          // if it is new: it was plugged in, and not just bound to its driver again
+	unreadable *health.Error // why it could not be read: only device.Node is valid then
+}
+
+// connection is an open device.
+type connection interface {
+	// read waits for a report. It calls drained whenever it finds none waiting.
+	read(report []byte, drained func()) (n int, err error)
+	// request performs a request and returns the report, if one is to be read. It may hang, and is not called again meanwhile.
+	request(hid.Request) (report []byte, err error)
+	// close ends read. It may wait until the OS has finished a request.
+	close() error
 }

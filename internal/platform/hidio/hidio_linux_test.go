@@ -621,7 +621,7 @@ func TestHIDCloseWaitsForTheCallback(t *testing.T) {
 	<-entered
 	closing := make(chan error, 1)
 	go func() { closing <- h.Close() }()
-	<-h.closed
+	<-h.ctx.Done()
 	require.Empty(t, closing)
 	close(proceed)
 	go func() { // in case that the next report came first

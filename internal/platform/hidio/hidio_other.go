@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// newBackend would return the HID devices of this machine.
+// newBackend returns errors.ErrUnsupported.
 func newBackend(string, *slog.Logger) (backend, error) {
 	return nil, fmt.Errorf("read HID devices: %w on this operating system yet", errors.ErrUnsupported)
 }

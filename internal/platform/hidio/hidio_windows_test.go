@@ -211,30 +211,30 @@ func TestHIDOfWindowsThatDoesNotSayWhatItIs(t *testing.T) {
 		}
 		return describe(i)
 	}
-	list := func() (read, unclear []string) {
+	list := func() (read, unreadable []string) {
 		entries, err := h.list()
 		require.NoError(t, err)
 		for _, e := range entries {
 			switch {
-			case e.unclear != nil:
-				require.ErrorIs(t, e.unclear, platform.ErrNoAnswer)
-				unclear = append(unclear, e.device.Node)
+			case e.unreadable != nil:
+				require.ErrorIs(t, e.unreadable, platform.ErrNoAnswer)
+				unreadable = append(unreadable, e.device.Node)
 			case ours(e.device):
 				read = append(read, e.device.Node)
 			}
 		}
-		return read, unclear
+		return read, unreadable
 	}
 	for range 5 {
-		read, unclear := list()
+		read, unreadable := list()
 		require.Equal(t, []string{other.Instance()}, read)
-		require.Len(t, unclear, 1)
+		require.Len(t, unreadable, 1)
 	}
 	require.EqualValues(t, 1, asked.Load(), "that it hangs is known")
 	close(goOn)
 	require.Eventually(t, func() bool {
-		read, unclear := list()
-		return len(read) == 2 && unclear == nil
+		read, unreadable := list()
+		return len(read) == 2 && unreadable == nil
 	}, 20*time.Second, time.Millisecond)
 }
 

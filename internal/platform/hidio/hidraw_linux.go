@@ -14,37 +14,37 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// kernelBacklog is how many reports wait for one reader, of a ring of HIDRAW_BUFFER_SIZE.
+// kernelBacklog is how many reports the kernel queues for one reader, in a ring of HIDRAW_BUFFER_SIZE.
 const kernelBacklog = 63
 
 var hidrawName = regexp.MustCompile(`^hidraw[0-9]+$`)
 
-// hidraw is the backend: the nodes that the kernel makes of HID devices.
+// hidraw is the backend: the kernel's nodes for HID devices.
 type hidraw struct {
 	linux.Tree
 	openNode func(path string) (*os.File, error)
 	send     sender
 	log      *slog.Logger
-	hotplug  *linux.Hotplug // nil: nothing is watched
+	hotplug  *linux.Hotplug
 
 	known    map[sysfsID]known
-	detached map[sysfsID]bool // USB interfaces that are there, but for a HID device of theirs that has gone
+	detached map[sysfsID]bool // USB interfaces that are present although a HID device of theirs has gone
 }
 
-// known is a device that was listed.
+// known is a listed device.
 type known struct {
 	entry
-	iface sysfsID // the USB interface that it is; zero: none
+	iface sysfsID // its USB interface; zero: none
 }
 
-// sysfsID is an entry of sysfs. The kernel numbers HID devices in the order of their coming, and the number is part of the path:
+// sysfsID identifies an entry of sysfs. The kernel numbers HID devices in the order of arrival, and the number is part of the path:
 // .../0003:1209:0700.0007/hidraw/hidraw3.
 type sysfsID struct {
 	path  string // below /sys, without links
 	inode uint64
 }
 
-// newBackend returns the HID devices of the machine whose sys and dev are in the folder root.
+// newBackend returns the HID devices of the machine with sys and dev in the folder root.
 func newBackend(root string, log *slog.Logger) (backend, error) {
 	tree, err := linux.OpenTree(root)
 	if err != nil {
@@ -54,10 +54,12 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 }
 
 func newHidraw(tree linux.Tree, log *slog.Logger) *hidraw {
-	return &hidraw{Tree: tree, openNode: openNode, send: sendRequest, log: log, detached: make(map[sysfsID]bool)}
+	return &hidraw{
+		Tree: tree, openNode: openNode, send: sendRequest, log: log, hotplug: new(linux.Hotplug), detached: make(map[sysfsID]bool),
+	}
 }
 
-// list returns what sysfs lists, in the order of the nodes' numbers.
+// list returns the devices in sysfs in the order of their nodes' numbers.
 func (r *hidraw) list() ([]entry, error) {
 	paths, err := r.Class("hidraw")
 	if err != nil {
@@ -74,7 +76,7 @@ func (r *hidraw) list() ([]entry, error) {
 		if !ok {
 			if k, err = r.describe(id); err != nil {
 				if linux.Exists(id.path) {
-					e := entry{unclear: health.Wrap(err, health.Unexplained, health.Warning, nil)}
+					e := entry{unreadable: health.Wrap(err, health.Unexplained, health.Warning, nil)}
 					e.device.Node = filepath.Base(path)
 					entries = append(entries, e)
 				}
@@ -138,16 +140,6 @@ func (r *hidraw) watch(announce func(node string), changed func()) {
 	r.hotplug = linux.WatchHotplug("HID device", "hidraw", r.Dev, match, r.log, changed)
 }
 
-func (r *hidraw) unwatched() []health.Condition {
-	if r.hotplug == nil {
-		return nil
-	}
-	return r.hotplug.Notes()
-}
+func (r *hidraw) unwatched() []health.Condition { return r.hotplug.Notes() }
 
-func (r *hidraw) close() error {
-	if r.hotplug == nil {
-		return nil
-	}
-	return r.hotplug.Close()
-}
+func (r *hidraw) close() error { return r.hotplug.Close() }

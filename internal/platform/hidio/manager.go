@@ -18,55 +18,55 @@ import (
 )
 
 const (
-	// readRetry is when a failed Read is tried again without an event, and a device that another program keeps to itself.
+	// readRetry is when a failed Read, and a device that another program has exclusively, are tried again without an event.
 	readRetry = 30 * time.Second
-	// openTimeout is how long one Read waits for devices that are being opened: the first
-	// reader of a device wakes it, which takes 50 ms if all is well.
+	// openTimeout is how long one Read waits for devices that are being opened: the first reader of a device wakes it, which normally
+	// takes 50 ms.
 	openTimeout = time.Second
-	// closeTimeout is how long Close waits for the kernel: closing a node waits for any request to
-	// a device, of whatever process, and the kernel gives a device that does not react 5 s.
+	// closeTimeout is how long Close waits for the kernel: closing a node waits for any request to the device, by whatever process, and
+	// the kernel gives a device that does not react 5 s.
 	closeTimeout = time.Second
 )
 
-// openRetries are the times after the first failure at which a device that cannot be read is
-// tried again by itself: when the OS first tells of a device its access may not be set yet, and one
-// that is going is still listed for a moment.
+// openRetries are the times after the first failure at which a device that cannot be read is tried again: when the OS announces a device
+// its access may not be set yet, and one that is going is still listed for a moment.
 var openRetries = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// manager keeps those devices open that are wanted.
+// manager keeps the wanted devices open.
 type manager struct {
 	backend backend
 	handle  func(hid.Event)
 	log     *slog.Logger
 	changed signal.Signal
-	closed  chan struct{}
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
 	once    sync.Once
-	working sync.WaitGroup // every goroutine but those of the backend
+	working sync.WaitGroup // all goroutines except the backend's
 
-	mu        sync.Mutex // guards the next four, for moments only
+	mu        sync.Mutex // guards the next four fields; never held for long
 	want      func(hid.Device) bool
-	afresh    bool             // the next Read opens again what has failed
-	announced map[string]bool  // nodes of which the OS has said something since the last Read
+	afresh    bool             // the next Read retries what has failed
+	announced map[string]bool  // nodes with an event since the last Read
 	ports     map[string]*port // by node
 
-	listing   sync.Mutex // guards what a Read does; held while the callback runs
+	listing   sync.Mutex // guards the state of Read; held while the callback runs
 	presences map[presenceID]*presence
 	listed    bool               // there has been a Read
 	notes     []health.Condition // of the last Read
 	retry     time.Duration      // until Read is due without an event; 0 = never
 }
 
-// presence is a device from its coming to its going.
+// presence is a device from its arrival to its removal.
 type presence struct {
 	entry
-	arrived bool            // it was seen to come just now
-	opening chan openResult // not nil while the kernel opens it; gets one value
-	late    *atomic.Bool    // nobody waits for the opening any more
-	port    *port           // not nil while it is read
+	arrived bool            // it has just arrived
+	opening chan openResult // not nil while it is being opened; gets one value
+	late    *atomic.Bool    // nobody waits for opening any more
+	port    *port           // not nil while it is being read
 	broken  bool            // its reading has failed
 	err     error           // why it is not read
 	failing time.Time       // since when
-	denied  *health.Error   // of the last event, if that was Denied
+	denied  *health.Error   // the reason in the last event, if that was Denied
 }
 
 type openResult struct {
@@ -74,9 +74,9 @@ type openResult struct {
 	err  error
 }
 
-// New returns the HID devices. root is the folder in which the OS's own are looked for; "" means those of the running system. want
-// is asked which devices to open, with all that is known of them without opening them; handle gets every event (see Devices for
-// what it may do). What cannot be watched is said in the notes. On an OS without a backend the error is errors.ErrUnsupported.
+// New returns the HID devices of the OS below the folder root, or of the running system if root is "". want decides which devices to
+// open, with all that is known of them without opening them; handle gets every event (see Devices for what it may do). What cannot be
+// watched is in the notes. On an OS without a backend the error is errors.ErrUnsupported.
 func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Devices, error) {
 	b, err := newBackend(root, log)
 	if err != nil {
@@ -88,12 +88,14 @@ func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *s
 }
 
 func newManager(b backend, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &manager{
 		backend:   b,
 		handle:    handle,
 		log:       log,
 		changed:   signal.New(),
-		closed:    make(chan struct{}),
+		ctx:       ctx,
+		cancel:    cancel,
 		want:      want,
 		announced: make(map[string]bool),
 		ports:     make(map[string]*port),
@@ -101,17 +103,17 @@ func newManager(b backend, want func(hid.Device) bool, handle func(hid.Event), l
 	}
 }
 
-// announce notes that something has happened to a node.
+// announce notes an event of a node.
 func (h *manager) announce(node string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.announced[node] = true
 }
 
-// Name is "hid".
+// Name returns "hid".
 func (h *manager) Name() string { return "hid" }
 
-// Want is explained at Devices.
+// Want implements Devices.
 func (h *manager) Want(want func(hid.Device) bool) {
 	h.mu.Lock()
 	h.want = want
@@ -119,14 +121,14 @@ func (h *manager) Want(want func(hid.Device) bool) {
 	h.changed.Notify()
 }
 
-// Refresh has the next Read open again what has failed although the OS has said nothing of it, as over a sleep.
+// Refresh has the next Read retry what has failed even without an event of the OS, as after a sleep.
 func (h *manager) Refresh() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.afresh = true
 }
 
-// Send is explained at Devices.
+// Send implements Devices.
 func (h *manager) Send(r hid.Request) {
 	h.mu.Lock()
 	port := h.ports[r.Node]
@@ -136,13 +138,12 @@ func (h *manager) Send(r hid.Request) {
 	}
 }
 
-// Wait returns after a hot-plug, after a change of access, when a device has failed, and when
-// one that could not be opened is due again.
+// Wait returns after a hot-plug, a change of access, a failure of a device, and when a device that could not be opened is due again.
 func (h *manager) Wait(ctx context.Context) error {
 	h.listing.Lock()
 	retry := h.retry
 	h.listing.Unlock()
-	_, err := h.changed.Wait(ctx, retry, h.closed)
+	_, err := h.changed.Wait(ctx, retry, h.ctx.Done())
 	return err
 }
 
@@ -153,12 +154,12 @@ func (h *manager) Notes() []health.Condition {
 	return append(h.backend.unwatched(), h.notes...)
 }
 
-// Close ends Wait, the watching and the reading. There is no event after it. It returns an
-// error if the kernel has not let go of a device in time; that then ends by itself.
+// Close ends Wait, the watching and the reading. There is no event after it. It returns an error if the kernel has not released a device
+// in time; that device is then released later.
 func (h *manager) Close() error {
 	var errs []error
 	h.once.Do(func() {
-		close(h.closed)
+		h.cancel()
 		errs = append(errs, h.backend.close())
 		h.listing.Lock()
 		defer h.listing.Unlock()
@@ -174,29 +175,26 @@ func (h *manager) Close() error {
 	return errors.Join(errs...)
 }
 
-// waitIdle waits until nothing works any more.
+// waitIdle waits for all goroutines.
 func (h *manager) waitIdle() error {
 	idle := make(chan struct{})
 	go func() {
 		h.working.Wait()
 		close(idle)
 	}()
-	timer := time.NewTimer(closeTimeout)
-	defer timer.Stop()
 	select {
 	case <-idle:
 		return nil
-	case <-timer.C:
+	case <-time.After(closeTimeout):
 		return errors.New("close HID devices: the kernel still waits for one of them; it gives up within seconds")
 	}
 }
 
-// Read opens what is wanted and not yet open, and closes what is not wanted any more. Its
-// events come before it returns.
+// Read opens wanted devices that are not open, and closes those that are no longer wanted. Their events come before it returns.
 func (h *manager) Read(ctx context.Context) error {
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	if h.isClosed() {
+	if h.ctx.Err() != nil {
 		return os.ErrClosed
 	}
 	h.notes, h.retry = nil, 0
@@ -224,16 +222,7 @@ func (h *manager) Read(ctx context.Context) error {
 	return nil
 }
 
-func (h *manager) isClosed() bool {
-	select {
-	case <-h.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// takePending returns what the next Read is to go by.
+// takePending returns, and resets, the inputs of the next Read.
 func (h *manager) takePending() (want func(hid.Device) bool, announced map[string]bool, afresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -242,7 +231,7 @@ func (h *manager) takePending() (want func(hid.Device) bool, announced map[strin
 	return h.want, announced, afresh
 }
 
-// scan returns the devices that the OS lists, after it has let go of those that it does not list any more.
+// scan returns the devices that the OS lists, after it has released those that it lists no longer.
 func (h *manager) scan() ([]*presence, error) {
 	entries, err := h.backend.list()
 	if err != nil {
@@ -251,8 +240,8 @@ func (h *manager) scan() ([]*presence, error) {
 	found := make(map[presenceID]*presence)
 	var present []*presence
 	for _, e := range entries {
-		if e.unclear != nil {
-			h.note(e.device.Node, e.unclear)
+		if e.unreadable != nil {
+			h.note(e.device.Node, e.unreadable)
 			h.retry = platform.Sooner(h.retry, readRetry)
 			continue
 		}
@@ -272,20 +261,22 @@ func (h *manager) scan() ([]*presence, error) {
 	return present, nil
 }
 
-// review looks whether a device has failed since the last Read. One whose reading has failed is
-// mostly one that is going: it is opened again only after the OS has said something of it, or somebody asks for all.
+// review checks whether a device has failed since the last Read. A device that cannot be read any more is usually being removed: it is
+// opened again only after an event of the OS or a Refresh.
 func (h *manager) review(p *presence, again bool) {
-	if p.port != nil && p.port.isDone() {
-		p.broken = true
-		p.noteFailure(p.port.err)
-		h.forget(p)
+	if p.port != nil {
+		if failure := p.port.failed.Load(); failure != nil {
+			p.broken = true
+			p.noteFailure(*failure)
+			h.forget(p)
+		}
 	}
 	if again && p.broken {
 		p.broken, p.err = false, nil
 	}
 }
 
-// forget takes a port out of use.
+// forget removes a device's port.
 func (h *manager) forget(p *presence) {
 	h.mu.Lock()
 	delete(h.ports, p.device.Node)
@@ -293,7 +284,7 @@ func (h *manager) forget(p *presence) {
 	p.port = nil
 }
 
-// release ends what is done with a device, and says so.
+// release stops using a device, and reports it Gone.
 func (h *manager) release(p *presence) {
 	h.abandon(p)
 	gone := hid.Event{Kind: hid.Gone, Node: p.device.Node, At: time.Now()}
@@ -307,7 +298,7 @@ func (h *manager) release(p *presence) {
 	*p = presence{entry: entry{device: p.device, id: p.id}, broken: p.broken, err: p.err, failing: p.failing}
 }
 
-// startOpening begins to open a device that is not open.
+// startOpening begins to open a device unless it is open.
 func (h *manager) startOpening(p *presence) {
 	if p.port != nil || p.opening != nil || p.broken {
 		return
@@ -323,7 +314,7 @@ func (h *manager) startOpening(p *presence) {
 	})
 }
 
-// abandon closes what is being opened as soon as it is open.
+// abandon has a device that is being opened closed as soon as it is open.
 func (h *manager) abandon(p *presence) {
 	if opened := p.opening; opened != nil {
 		p.opening = nil
@@ -335,21 +326,20 @@ func (h *manager) abandon(p *presence) {
 	}
 }
 
-// awaitOpening deals with the outcome of an opening; one that is not there when ctx ends is left to a
-// later Read.
+// awaitOpening waits for the result of startOpening. If there is none when ctx ends, a later Read takes it.
 func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 	if p.opening != nil && !p.late.Load() {
 		select {
 		case o := <-p.opening:
 			h.handleOpened(p, o)
 		case <-ctx.Done():
-			p.late.Store(true) // from now on its end notifies
-		case <-h.closed:
+			p.late.Store(true) // from now on the result notifies
+		case <-h.ctx.Done():
 			return
 		}
 	}
 	if p.opening != nil {
-		select { // the time went to another device; this one may have been opened long ago
+		select { // the wait was for another device; this one may be open already
 		case o := <-p.opening:
 			h.handleOpened(p, o)
 		default:
@@ -369,7 +359,7 @@ func (h *manager) handleOpened(p *presence, o openResult) {
 	}
 	p.port = newPort(h, p.device.Node, o.conn)
 	h.mu.Lock()
-	h.ports[p.device.Node] = p.port // before the event, which may bring requests
+	h.ports[p.device.Node] = p.port // before the event, which may lead to requests
 	h.mu.Unlock()
 	device := p.device
 	p.port.emit(hid.Event{Kind: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
@@ -377,8 +367,8 @@ func (h *manager) handleOpened(p *presence, o openResult) {
 	h.working.Go(p.port.read)
 }
 
-// noteFailure notes why a device is not read. Another reason is no new failure: one that hangs and then
-// fails would be tried again without end.
+// noteFailure records why a device is not read. A changed reason is not a new failure: a device that hangs and then fails would be
+// retried for ever.
 func (p *presence) noteFailure(err error) {
 	if p.err == nil {
 		p.failing = time.Now()
@@ -386,19 +376,19 @@ func (p *presence) noteFailure(err error) {
 	p.err = err
 }
 
-// reportUnread deals with a device that is not read: it is tried again a few times in silence, then
-// that is said. Access to a device that was there from the start does not come by itself.
+// reportUnread handles a device that is not read: it is retried silently a few times, then reported. Access to a device that was there
+// from the start does not appear by itself.
 func (h *manager) reportUnread(p *presence) {
 	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
 		if wait := platform.NextTry(p.failing, openRetries); wait > 0 {
 			h.retry = platform.Sooner(h.retry, wait)
-			if p.denied != nil { // what was said stands until then
+			if p.denied != nil { // what was reported stands until then
 				h.note(p.device.String(), p.denied)
 			}
 			return
 		}
 	}
-	if errors.Is(p.err, errBusy) { // nothing tells when that ends
+	if errors.Is(p.err, errBusy) { // there is no event when that ends
 		h.retry = platform.Sooner(h.retry, readRetry)
 	}
 	trouble := openTrouble(h.backend.path(p.device.Node), p.err)
@@ -420,7 +410,7 @@ func (h *manager) note(device string, trouble *health.Error) {
 	})
 }
 
-// openTrouble says why the node at path is not read.
+// openTrouble returns why the node at path is not read.
 func openTrouble(path string, err error) *health.Error {
 	switch {
 	case errors.Is(err, errBusy):

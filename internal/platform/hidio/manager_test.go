@@ -64,9 +64,9 @@ func TestADeviceThatHasFailedIsOpenedAgainWhenAllIsReadAfresh(t *testing.T) {
 
 // What could not be told of a device, as on a busy machine, is asked once more.
 func TestADeviceThatIsUnclearIsLookedAtAgain(t *testing.T) {
-	unclear := entry{unclear: health.Wrap(platform.ErrNoAnswer, health.Unexplained, health.Warning, nil)}
-	unclear.device.Node = "a"
-	os := &listBackend{entries: []entry{unclear, {device: hid.Device{Node: "b", Bus: devices.USB}, id: 1}}}
+	unreadable := entry{unreadable: health.Wrap(platform.ErrNoAnswer, health.Unexplained, health.Warning, nil)}
+	unreadable.device.Node = "a"
+	os := &listBackend{entries: []entry{unreadable, {device: hid.Device{Node: "b", Bus: devices.USB}, id: 1}}}
 	h := newManager(os, func(hid.Device) bool { return false }, func(hid.Event) {}, platformtest.Quiet())
 	require.NoError(t, h.Read(t.Context()))
 	require.Len(t, h.Notes(), 1)

@@ -16,10 +16,10 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// maxIoctlSize is what an ioctl number can say on every port of Linux.
+// maxIoctlSize is the largest size that an ioctl number can express on every port of Linux.
 const maxIoctlSize = 1<<13 - 1
 
-// node is a device that is open: a connection.
+// node is the connection to an open device.
 type node struct {
 	file *os.File
 	raw  syscall.RawConn
@@ -69,7 +69,7 @@ func (n *node) read(report []byte, drained func()) (size int, err error) {
 	return size, nil
 }
 
-// request does a request. The file is not closed before that has returned.
+// request performs a request. The file is not closed before that has returned.
 func (n *node) request(r hid.Request) (report []byte, err error) {
 	if gone := n.raw.Control(func(fd uintptr) { report, err = n.send(int(fd), n.file.Name(), r) }); gone != nil {
 		return nil, fmt.Errorf("send to %s: %w", n.file.Name(), gone)
@@ -91,12 +91,11 @@ func openRetry(path string, flags int) (int, error) {
 	}
 }
 
-// A sender does a request with the device at path, which fd keeps open, and returns the
-// report, if one is to be read. It may hang.
+// A sender performs a request with the device at path, which fd keeps open, and returns the report, if one is to be read. It may hang.
 type sender func(fd int, path string, r hid.Request) ([]byte, error)
 
-// sendRequest does a request. The node is opened for writing only for as long as that takes.
-// While fd is open the kernel gives the node's number to no other device.
+// sendRequest performs a request. It opens the node for writing only for that long. While fd is open the kernel gives the node's number
+// to no other device.
 func sendRequest(fd int, path string, r hid.Request) ([]byte, error) {
 	if len(r.Output) > 0 {
 		if err := writeOutput(path, r.Output); err != nil {
@@ -136,7 +135,7 @@ func writeOutput(path string, report []byte) error {
 	}
 }
 
-// setFeature sets a feature report, if there is more of it than its number, and reads it, unless length is 0.
+// setFeature sets a feature report that consists of more than its number, and reads it unless length is 0.
 func setFeature(fd int, path string, feature []byte, length int) ([]byte, error) {
 	if len(feature) > maxIoctlSize {
 		return nil, fmt.Errorf("a feature report has 1 to %d bytes: asked to set %d", maxIoctlSize, len(feature))
@@ -152,7 +151,7 @@ func setFeature(fd int, path string, feature []byte, length int) ([]byte, error)
 	return readReport(fd, path, getFeature, feature[0], length)
 }
 
-// readReport has the device tell a report.
+// readReport asks the device for a report.
 func readReport(fd int, path string, read readIoctl, number byte, length int) ([]byte, error) {
 	if length < 1 || length > maxIoctlSize {
 		return nil, fmt.Errorf("a report has 1 to %d bytes: asked to read %d", maxIoctlSize, length)
@@ -169,13 +168,13 @@ func readReport(fd int, path string, read readIoctl, number byte, length int) ([
 	return report[:min(n, length)], nil
 }
 
-// ioctlSetFeature is the number of the ioctl HIDIOCSFEATURE.
+// ioctlSetFeature is the number of HIDIOCSFEATURE.
 const ioctlSetFeature = 6
 
-// readIoctl is an ioctl that has the device tell a report: it both writes and reads what it is given.
+// readIoctl is an ioctl that asks the device for a report. It both reads and writes its argument.
 type readIoctl struct {
 	ioctl uintptr
-	name  string // of the kind of report
+	name  string // kind of the report
 }
 
 var (
@@ -184,8 +183,8 @@ var (
 	getOutput  = readIoctl{0x0c, "output"}  // HIDIOCGOUTPUT
 )
 
-// reportIoctl makes an ioctl on a report and returns the length that the kernel says. The two
-// direction bits together are the same on every port of Linux.
+// reportIoctl makes an ioctl on a report and returns the length from the kernel. Both direction bits together are the same on every port
+// of Linux.
 func reportIoctl(fd int, number uintptr, report []byte) (int, error) {
 	request := linux.IoctlNumber(linux.IoctlRead|linux.IoctlWrite, 'H', number, uintptr(len(report)))
 	return linux.CallIoctl(fd, request, unsafe.Pointer(unsafe.SliceData(report)))

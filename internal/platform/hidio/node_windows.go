@@ -18,7 +18,7 @@ import (
 // transferTimeout is how long a device may take for one transfer.
 const transferTimeout = 5 * time.Second
 
-// node is an interface whose collections are open: a connection.
+// node is the connection to an interface with all its collections open.
 type node struct {
 	parts []*part
 	stop  windows.Handle // an event
@@ -28,11 +28,11 @@ type node struct {
 	users  sync.WaitGroup // of the handles
 }
 
-// part is a collection that is open.
+// part is an open collection.
 type part struct {
 	*collection
 	file    windows.Handle
-	reading *transfer // nil: it sends nothing
+	reading *transfer // nil: it has no input reports
 	report  []byte
 }
 
@@ -59,8 +59,7 @@ func openNode(of []*collection) (_ *node, err error) {
 	return n, nil
 }
 
-// openError tells what else keeps a node from being opened from another program's having it to itself. Windows denies access to nobody for
-// another reason.
+// openError distinguishes exclusive access of another program, which is Windows' only reason to deny access, from other errors.
 func openError(err error) error {
 	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		return fmt.Errorf("%w: %w", errBusy, err)
@@ -68,7 +67,7 @@ func openError(err error) error {
 	return err
 }
 
-// use keeps the handles open until it is given back.
+// use keeps the handles open until users.Done.
 func (n *node) use() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +115,7 @@ func (n *node) read(report []byte, drained func()) (int, error) {
 	which, err := windows.WaitForMultipleObjects(events, false, 0)
 	if which == uint32(windows.WAIT_TIMEOUT) {
 		drained()
-		which, err = windows.WaitForMultipleObjects(events, false, infinite)
+		which, err = windows.WaitForMultipleObjects(events, false, windows.INFINITE)
 	}
 	switch {
 	case err != nil:
@@ -136,12 +135,12 @@ func (n *node) read(report []byte, drained func()) (int, error) {
 	return copy(report, sent), nil
 }
 
-// startReading asks for the next report. How many bytes came at once nobody needs to know but the race detector, for which it is not nil.
+// startReading starts reading the next report. The immediate byte count is not used; it is not nil only for the race detector.
 func (p *part) startReading() error {
 	return p.reading.start(func(o *windows.Overlapped) error { return windows.ReadFile(p.file, p.report, new(uint32), o) })
 }
 
-// request does what is asked, an output report by a handle of its own that is open for as long as that takes.
+// request performs a request, an output report by a handle of its own that is open only for that long.
 func (n *node) request(r hid.Request) ([]byte, error) {
 	if err := n.use(); err != nil {
 		return nil, err
@@ -171,7 +170,7 @@ func (n *node) request(r hid.Request) ([]byte, error) {
 	return nil, nil
 }
 
-// find returns the collection whose report it is.
+// find returns the collection that has the report.
 func (n *node) find(kind descriptor.Kind, number byte) (*part, error) {
 	i := slices.IndexFunc(n.parts, func(p *part) bool { return p.has(kind, number) })
 	if i < 0 {
@@ -202,7 +201,7 @@ func (n *node) write(report []byte) error {
 	return nil
 }
 
-// ask has the device tell a report, of which some bytes are wanted.
+// ask asks the device for a report, and returns up to length bytes of it.
 func (n *node) ask(kind descriptor.Kind, code uint32, number byte, length int) ([]byte, error) {
 	if length < 1 {
 		return nil, fmt.Errorf("a report has at least 1 byte: asked to read %d", length)
@@ -211,7 +210,7 @@ func (n *node) ask(kind descriptor.Kind, code uint32, number byte, length int) (
 	return report[:min(len(report), length)], err
 }
 
-// transfer sends a report, or what it is to become, and returns what has come of it.
+// transfer sends a report, or the number of the one to read, and returns the result.
 func (n *node) transfer(kind descriptor.Kind, code uint32, verb string, report []byte) ([]byte, error) {
 	p, err := n.find(kind, report[0])
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/hid"
@@ -12,53 +13,50 @@ import (
 )
 
 const (
-	// maxReport is the most that any OS lets a report have.
+	// maxReport is the maximum length of a report on any OS.
 	maxReport = 16 << 10
 	// maxQueued is how many requests may wait for a device.
 	maxQueued = 32
-	// requestTimeout ends the waiting for a request. The OS gives each transfer some 5 s, and one
-	// request may need two.
+	// requestTimeout bounds one request. The OS gives each transfer some 5 s, and a request may need two.
 	requestTimeout = 12 * time.Second
 )
 
-// port is a device that is open. It has one goroutine that reads, and another one while
-// there are requests.
+// port is an open device. One goroutine reads it, and another sends while there are requests.
 type port struct {
 	node   string
 	conn   connection
 	source *manager
-	ctx    context.Context // ends with the port
+	ctx    context.Context // ends when the port closes
 	cancel context.CancelFunc
 	once   sync.Once
 
-	burst int           // reports read since there was none; of the reading goroutine
-	done  chan struct{} // closed when the reading has ended by itself
-	err   error         // why; to be read after done is closed
+	burst  int                   // reports read since the queue was last empty; of the reading goroutine
+	failed atomic.Pointer[error] // why reading has failed; nil: it has not
 
 	emitting sync.Mutex
-	over     bool // there are no more events
+	over     bool // no more events are reported
 
 	calls  platform.CallGuard
-	logged string // the last failure of a request that was logged; of the sending goroutine
+	logged string // the last failure that was logged; of the sending goroutine
 
 	queueing sync.Mutex
 	queue    []job
-	sending  bool // somebody takes from queue
+	sending  bool // a goroutine works on queue
 }
 
-// job is a request that waits, or that is to be refused when its turn comes.
+// job is a queued request, or one that is to be refused when its turn comes.
 type job struct {
 	hid.Request
 	refused bool
 }
 
 func newPort(h *manager, node string, conn connection) *port {
-	p := &port{node: node, conn: conn, source: h, done: make(chan struct{}), calls: platform.NewCallGuard()}
+	p := &port{node: node, conn: conn, source: h, calls: platform.NewCallGuard()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
 
-// emit hands on an event, after all earlier ones. Gone is the last one.
+// emit reports an event, after all earlier ones. Gone is the last one.
 func (p *port) emit(e hid.Event) {
 	p.emitting.Lock()
 	defer p.emitting.Unlock()
@@ -70,14 +68,14 @@ func (p *port) emit(e hid.Event) {
 	p.source.handle(e)
 }
 
-// silence lets no event out any more; the callback does not run when it returns.
+// silence stops all events; when it returns the callback does not run any more.
 func (p *port) silence() {
 	p.emitting.Lock()
 	defer p.emitting.Unlock()
 	p.over = true
 }
 
-// close ends the reading and the sending. It does not wait for the kernel: closing a node does.
+// close ends reading and sending. It does not wait for the kernel, as closing a node does.
 func (p *port) close() {
 	p.once.Do(func() {
 		p.queueing.Lock()
@@ -88,16 +86,7 @@ func (p *port) close() {
 	})
 }
 
-func (p *port) isDone() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// read hands on what the device sends until that fails.
+// read reports what the device sends until that fails.
 func (p *port) read() {
 	report := make([]byte, maxReport)
 	for {
@@ -118,10 +107,9 @@ func (p *port) read() {
 	}
 }
 
-// noteDrained notes that no report waits. An OS keeps so many reports for a reader (backlog) and silently drops what comes while it
-// has that many. It does not tell, but then these at least are read in a row before there is none: so after each backlog of reports
-// in a row (what was dropped came later than those that were then waiting), and at the end of a row that was longer, reports may
-// have been lost.
+// noteDrained notes that no report waits. An OS queues backlog reports for a reader and silently drops what comes while the queue is
+// full. It does not say so, but then at least that many are read in a row: so reports may have been lost after each backlog of reports in
+// a row (what was dropped came later than those), and at the end of a row that was longer.
 func (p *port) noteDrained() {
 	if backlog := p.source.backend.backlog(); p.burst > backlog && p.burst%backlog != 0 {
 		p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
@@ -129,7 +117,7 @@ func (p *port) noteDrained() {
 	p.burst = 0
 }
 
-// fail says that the device is gone, and why unless it was unplugged.
+// fail reports that the device is gone, with the reason unless it was unplugged.
 func (p *port) fail(err error, at time.Time) {
 	gone := hid.Event{Kind: hid.Gone, At: at}
 	err = fmt.Errorf("read %s: %w", p.source.backend.path(p.node), err)
@@ -138,13 +126,11 @@ func (p *port) fail(err error, at time.Time) {
 	}
 	p.emit(gone)
 	p.close()
-	p.err = err
-	close(p.done)
+	p.failed.Store(&err)
 	p.source.changed.Notify()
 }
 
-// enqueue queues a request. Those that find no room are refused in their turn, as many again; the
-// rest is dropped.
+// enqueue queues a request. When the queue is full, as many again are refused in their turn, and the rest is dropped.
 func (p *port) enqueue(r hid.Request) {
 	p.queueing.Lock()
 	defer p.queueing.Unlock()
@@ -159,7 +145,7 @@ func (p *port) enqueue(r hid.Request) {
 	}
 }
 
-// sendQueued does what is queued, then ends.
+// sendQueued performs all queued requests, then ends.
 func (p *port) sendQueued() {
 	for {
 		p.queueing.Lock()
@@ -175,7 +161,7 @@ func (p *port) sendQueued() {
 	}
 }
 
-// do sees to one request. An output report that has been written has no Answer.
+// do performs one request and reports the answer. A written output report has none.
 func (p *port) do(job job) {
 	report, err := p.performGuarded(job)
 	if p.ctx.Err() != nil {
@@ -190,7 +176,7 @@ func (p *port) do(job job) {
 	}
 	if e.Error != "" && e.Error != p.logged {
 		p.logged = e.Error
-		p.source.log.Warn("HID device was not sent what a rule wants", "node", p.node, "err", err)
+		p.source.log.Warn("a request to a HID device failed", "node", p.node, "err", err)
 	}
 	p.emit(e)
 }

@@ -15,10 +15,10 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// maxDescriptor is HID_MAX_DESCRIPTOR_SIZE of the kernel.
+// maxDescriptor is the kernel's HID_MAX_DESCRIPTOR_SIZE.
 const maxDescriptor = 4096
 
-// identify tells which entry of sysfs the one at path is; false when it is just going.
+// identify identifies the sysfs entry at path; false if it is just going.
 func identify(path string) (sysfsID, bool) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func identify(path string) (sysfsID, bool) {
 	return sysfsID{path, linux.Inode(info)}, true
 }
 
-// describe reads what the kernel knows of the device of a hidraw node, whose sysfs entry is at path.
+// describe reads what the kernel knows of the device of a hidraw node with its sysfs entry at path.
 func describe(path string) (hid.Device, error) {
 	dir := filepath.Join(path, "device")
 	text, err := os.ReadFile(filepath.Join(dir, "uevent"))
@@ -51,7 +51,7 @@ func describe(path string) (hid.Device, error) {
 		if usb, ok := linux.USBParent(path); ok {
 			d.Serial, d.Container, d.Interface = cmp.Or(usb.Serial, u.unique), usb.Container, usbInterface(path)
 		}
-	case devices.Bluetooth: // whose USB parent would be the adapter
+	case devices.Bluetooth: // its USB parent would be the adapter
 		if u.unique != "" {
 			d.Container = "bluetooth:" + strings.ToLower(u.unique)
 		}
@@ -59,13 +59,12 @@ func describe(path string) (hid.Device, error) {
 	return d, nil
 }
 
-// arrivalTime is how long after it was connected the HID interfaces of a USB device may come: until it is
-// let in, its drivers are loaded, and a slow machine has got round to it.
+// arrivalTime is how long after a USB device was connected its HID interfaces may appear: it must be authorized and its drivers loaded,
+// even on a slow machine.
 const arrivalTime = 30 * time.Second
 
-// justConnected is false where the kernel says that the USB device of the sysfs entry at path has been connected
-// for longer than its interfaces take to come: then only its driver is new, as after a program has had the
-// interface to itself.
+// justConnected is false if the kernel says that the USB device of the sysfs entry at path has been connected for longer than its
+// interfaces take to appear: then only its driver is new, as after a program had exclusive access to the interface.
 func justConnected(bus devices.Bus, path string) bool {
 	usb, ok := linux.USBParent(path)
 	if bus != devices.USB || !ok {
@@ -77,7 +76,7 @@ func justConnected(bus devices.Bus, path string) bool {
 	return err != nil || time.Duration(ms)*time.Millisecond < arrivalTime
 }
 
-// readDescriptor returns nil for what cannot be read or is no report descriptor for its length.
+// readDescriptor returns nil if the report descriptor cannot be read or is too long.
 func readDescriptor(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
@@ -91,8 +90,7 @@ func readDescriptor(path string) []byte {
 	return b
 }
 
-// usbInterface is the number of the USB interface that the sysfs entry at path is part of; -1
-// when there is none.
+// usbInterface returns the number of the USB interface of the sysfs entry at path, or -1.
 func usbInterface(path string) int {
 	if n, err := strconv.ParseUint(linux.Attribute(usbInterfaceDir(path), "bInterfaceNumber"), 16, 8); err == nil {
 		return int(n)
@@ -100,7 +98,7 @@ func usbInterface(path string) int {
 	return -1
 }
 
-// usbInterfaceDir is the folder of that interface, which is there as long as the device is connected; "" when there is none.
+// usbInterfaceDir returns the folder of that interface, which exists while the device is connected, or "".
 func usbInterfaceDir(path string) string {
 	devices, rel, ok := linux.SplitSysfs(path)
 	if !ok {
@@ -122,8 +120,8 @@ type uevent struct {
 	unique   string // serial number, address, or empty
 }
 
-// parseUevent reads lines of KEY=VALUE. Of a key that is there twice the first counts: the
-// kernel writes the identity before the texts, which come from the device.
+// parseUevent parses lines of KEY=VALUE. The first value of a key counts: the kernel writes the identity before the texts, which come
+// from the device.
 func parseUevent(text string) (uevent, error) {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -142,7 +140,7 @@ func parseUevent(text string) (uevent, error) {
 	return uevent{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
 }
 
-// busOf reads a BUS_ number of linux/input.h.
+// busOf maps a BUS_ number of linux/input.h.
 func busOf(number string) devices.Bus {
 	switch number {
 	case "0003":

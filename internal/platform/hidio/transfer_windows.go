@@ -14,10 +14,7 @@ import (
 	"sidetone/internal/platform"
 )
 
-// infinite is a wait without an end.
-const infinite = windows.INFINITE
-
-// transfer is one that the kernel does while this process goes on. What it is given must stay where it is until it is over.
+// transfer is an asynchronous transfer. Its memory must stay in place until the kernel has finished.
 type transfer struct {
 	file    windows.Handle
 	over    *windows.Overlapped
@@ -35,7 +32,7 @@ func newTransfer(file windows.Handle) (*transfer, error) {
 	return t, nil
 }
 
-// start begins it.
+// start begins the transfer.
 func (t *transfer) start(call func(*windows.Overlapped) error) error {
 	err := call(t.over)
 	t.pending = err == nil || errors.Is(err, windows.ERROR_IO_PENDING)
@@ -45,7 +42,7 @@ func (t *transfer) start(call func(*windows.Overlapped) error) error {
 	return nil
 }
 
-// finish waits until it is over, and returns how many bytes it has brought.
+// finish waits for the end of the transfer, and returns how many bytes were transferred.
 func (t *transfer) finish() (n int, err error) {
 	var done uint32
 	err = windows.GetOverlappedResult(t.file, t.over, &done, true)
@@ -53,21 +50,21 @@ func (t *transfer) finish() (n int, err error) {
 	return int(done), err
 }
 
-// cancel breaks it off, and waits until the kernel has let go of it.
+// cancel aborts the transfer, and waits until the kernel has released it.
 func (t *transfer) cancel() {
 	if t.pending {
-		_ = windows.CancelIoEx(t.file, t.over) // else it is over already
+		_ = windows.CancelIoEx(t.file, t.over) // if it fails, the transfer is over already
 		_, _ = t.finish()
 	}
 }
 
-// release is for one that is over.
+// release frees a finished transfer.
 func (t *transfer) release() {
 	_ = windows.CloseHandle(t.over.HEvent)
 	t.pinned.Unpin()
 }
 
-// perform does a whole transfer with some buffers, unless it takes too long or stop, if not 0, is set.
+// perform performs a whole transfer with some buffers, unless it takes too long or stop, if not 0, is set.
 func perform(file, stop windows.Handle, limit time.Duration, call func(*windows.Overlapped) error, buffers ...[]byte) (n int, err error) {
 	t, err := newTransfer(file)
 	if err != nil {
@@ -98,7 +95,7 @@ func perform(file, stop windows.Handle, limit time.Duration, call func(*windows.
 	}
 }
 
-// openPath opens a node beside whoever else has it open, for transfers.
+// openPath opens a node for transfers, beside other programs.
 func openPath(path string, access uint32) (windows.Handle, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -112,7 +109,7 @@ func openPath(path string, access uint32) (windows.Handle, error) {
 	return file, nil
 }
 
-// The requests of hidclass.h, which hid.dll makes of its functions; those cannot be broken off.
+// Requests of hidclass.h. The functions of hid.dll that make them cannot be cancelled.
 const (
 	getCollectionInformation = 11<<16 | 106<<2
 	getCollectionDescriptor  = 11<<16 | 100<<2 | 3
@@ -122,7 +119,7 @@ const (
 	getInputReport           = 11<<16 | 104<<2 | 2
 )
 
-// ask has a HID device do a request, and returns how much it has put into out.
+// ask has a HID device perform a request, and returns how many bytes were written to out.
 func ask(file, stop windows.Handle, limit time.Duration, code uint32, in, out []byte) (int, error) {
 	return perform(file, stop, limit, func(o *windows.Overlapped) error {
 		return windows.DeviceIoControl(file, code, unsafe.SliceData(in), uint32(len(in)), unsafe.SliceData(out), uint32(len(out)), nil, o)

@@ -11,16 +11,16 @@ import (
 	"sidetone/internal/stable"
 )
 
-// Agent is an agent of this user that runs.
+// Agent is a running agent of this user.
 type Agent struct {
 	Vendor  string // vendor.id
 	Address string // of its local API
 }
 
-// dialTimeout is how long an agent may take to take a connection. The system does that for it.
+// dialTimeout is how long a connection to an agent may take. The system accepts it for the agent.
 const dialTimeout = time.Second
 
-// Agents lists the agents of all vendors that run and are at their usual address, by vendor.
+// Agents lists the running agents of all vendors at their usual addresses, by vendor.
 func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
 	found, err := agentAddresses(getenv)
 	var list []Agent
@@ -33,8 +33,7 @@ func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
 	return list, err
 }
 
-// listens reports whether there is an agent at address, which may be too busy or another user's:
-// whoever asks it is told.
+// listens reports whether there is an agent at address. It may be too busy, or another user's: whoever asks it will be told.
 func listens(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

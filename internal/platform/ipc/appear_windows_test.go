@@ -39,14 +39,14 @@ func TestForgedAppearances(t *testing.T) {
 	stop, err := WatchControl(address, func() { heard <- struct{}{} })
 	require.NoError(t, err)
 	begun := time.Now()
-	tellAppeared(address)
+	announceListening(address)
 	<-heard
 	for range 500 {
-		tellAppeared(address)
+		announceListening(address)
 	}
 	stop()
 	stop()
-	tellAppeared(address) // nobody waits any more
+	announceListening(address) // nobody waits any more
 	require.LessOrEqual(t, len(heard), 2+2*int(time.Since(begun)/appearInterval))
 }
 
@@ -67,7 +67,7 @@ func TestAnEventThatStaysSet(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.False(t, <-set)
-	tellAppeared(address)
+	announceListening(address)
 	require.False(t, <-set)
 	stop()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"net"
 	"os"
@@ -27,8 +28,7 @@ import (
 
 const controlLock = "agent.lock"
 
-// agentAddresses finds the control sockets of all vendors, by vendor. Not every one must have an
-// agent that listens.
+// agentAddresses finds the control sockets of all vendors, by vendor. Some may be stale.
 func agentAddresses(getenv func(string) string) (map[string]string, error) {
 	folder, err := paths.AgentsFolder(getenv)
 	if err != nil {
@@ -48,22 +48,20 @@ func agentAddresses(getenv func(string) string) (map[string]string, error) {
 	return found, nil
 }
 
-// lockName is the name of a lock file for a client id.
+// lockName is the name of the lock file of a client id.
 func lockName(clientID string) (string, error) { return clientID + lockSuffix, nil }
 
-// announced is what fsnotify says of a file whose time was set.
+// announced is the fsnotify event of a file whose time was set.
 const announced = fsnotify.Chmod
 
-// lockFlags are further flags for opening a lock file.
+// lockFlags are additional flags for opening a lock file.
 const lockFlags = unix.O_NOFOLLOW
 
-// ListenControl opens the socket at address for this user alone, after it has taken the lock
-// file beside it: *ErrRunning means that another agent has it. A socket left over from an
-// agent that has ended is replaced. The last folder of address is made if it is missing; it
-// must be this user's own, and nobody else may write to it.
+// ListenControl opens the socket at address for this user alone, after it has taken the lock file beside it. *ErrRunning means that
+// another agent holds the lock. A stale socket is replaced. The last folder of address is made if it is missing; it must belong to this
+// user, and nobody else may write to it.
 //
-// A connection of another user, root included, is closed without a byte. Close removes the
-// socket and gives back the lock.
+// A connection of another user, even root, is closed without a byte. Close removes the socket and releases the lock.
 func ListenControl(address string) (net.Listener, error) {
 	if !filepath.IsAbs(address) {
 		return nil, fmt.Errorf("control socket %s: not an absolute path", address)
@@ -88,18 +86,18 @@ func ListenControl(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// DialHandover is DialControl: a socket can be replaced while there are connections to it.
+// DialHandover is DialControl: a socket can be replaced while it has connections.
 func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	return DialControl(ctx, address)
 }
 
-// ListenHandover returns errors.ErrUnsupported: here the next agent asks at the address of the local API.
+// ListenHandover returns errors.ErrUnsupported: on this system the next agent connects to the local API's address.
 func ListenHandover(string) (net.Listener, error) { return nil, errors.ErrUnsupported }
 
-// Release closes a listener of ListenControl, so that another agent can listen there. Connections go on.
+// Release closes a listener of ListenControl so that another agent can listen there. Open connections go on.
 func Release(l net.Listener) error { return l.Close() }
 
-// listenControl is for the holder of the lock.
+// listenControl opens the socket for the holder of the lock.
 func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	if err := removeStale(address); err != nil {
 		return nil, err
@@ -109,8 +107,8 @@ func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", address, err)
 	}
-	l.SetUnlinkOnClose(false) // Close looks first whose it is
-	// Until here the folder's mode kept others out.
+	l.SetUnlinkOnClose(false) // Close checks first that it is still this one
+	// Until here the mode of the folder has kept others out.
 	err = os.Chmod(address, 0o600)
 	info, statErr := os.Lstat(address)
 	if err := errors.Join(err, statErr); err != nil {
@@ -121,7 +119,7 @@ func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	c.close = sync.OnceValue(func() error {
 		now, err := os.Lstat(address)
 		if err == nil && os.SameFile(info, now) {
-			_ = os.Remove(address) // a stale one is replaced at the next start
+			_ = os.Remove(address) // if it fails, the next start replaces it
 		}
 		err = l.Close()
 		_ = os.Truncate(lock.Path(), 0)
@@ -130,14 +128,14 @@ func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	return c, nil
 }
 
-// controlListener takes connections of one user.
+// controlListener accepts connections of one user.
 type controlListener struct {
 	*net.UnixListener
 	user  string
 	close func() error
 }
 
-// Accept waits for a connection of this user.
+// Accept returns the next connection of that user.
 func (l *controlListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
@@ -152,16 +150,16 @@ func (l *controlListener) Accept() (net.Conn, error) {
 	}
 }
 
-// controlConn is a connection that tells which process has opened it.
+// controlConn is a connection that knows the process of its peer.
 type controlConn struct {
 	*net.UnixConn
 	pid int
 }
 
-// PeerPID is that process; 0: not known.
+// PeerPID returns that process, or 0 if it is unknown.
 func (c controlConn) PeerPID() int { return c.pid }
 
-// Close removes the socket and gives back the lock.
+// Close removes the socket and releases the lock.
 func (l *controlListener) Close() error { return l.close() }
 
 func peerOfConn(conn *net.UnixConn) (peer local.Process, err error) {
@@ -172,9 +170,8 @@ func peerOfConn(conn *net.UnixConn) (peer local.Process, err error) {
 	return peer, raw.Control(func(fd uintptr) { peer = peerOf(int(fd)) })
 }
 
-// privateFolder makes folder if it is missing, and sees to it that it is this user's own and
-// that nobody else can write to it or put another in its place: then what is in it was put
-// there by this user.
+// privateFolder makes folder if it is missing, and ensures that it belongs to this user and nobody else can write to it or replace it:
+// then this user has made everything in it.
 func privateFolder(folder string) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("folder of the control socket %s: %s", folder, fmt.Sprintf(format, args...))
@@ -212,7 +209,7 @@ func privateFolder(folder string) error {
 		return refuse("others may write to it, so that what is in it cannot be trusted: remove it")
 	}
 	if info.Mode() == fs.ModeDir|0o700 {
-		return nil // who waits for a lock looks often, and those who watch the folder are woken by what is written
+		return nil // whoever waits for a lock checks often, and each write wakes those who watch the folder
 	}
 	if err := opened.Chmod(0o700); err != nil {
 		return refuse("%v", files.Cause(err))
@@ -220,9 +217,8 @@ func privateFolder(folder string) error {
 	return nil
 }
 
-// removeStale removes what is left of an agent that has ended. That nobody has the lock does
-// not say that nobody listens: a tidy-up of old files may have removed the file that was
-// locked.
+// removeStale removes the socket of an agent that has ended. A free lock does not prove that nobody listens: a clean-up of old files may
+// have removed the file that was locked.
 func removeStale(address string) error {
 	info, err := os.Lstat(address)
 	switch {
@@ -240,7 +236,7 @@ func removeStale(address string) error {
 	switch {
 	case err == nil:
 		defer conn.Close()
-		peer, _ := peerOfConn(conn.(*net.UnixConn)) // who it is, is told if known
+		peer, _ := peerOfConn(conn.(*net.UnixConn)) // its pid is reported if known
 		running.PID = peer.PID
 		return running
 	case errors.Is(err, syscall.EAGAIN): // its queue is full
@@ -254,8 +250,8 @@ func removeStale(address string) error {
 	return nil
 }
 
-// writePID writes into a lock file that is held who holds it. That is for people: the lock stands
-// where it cannot be written, as on a full disk.
+// writePID writes this process's pid into a lock file that it holds. It is only for people: a failure, as on a full disk, does not
+// matter.
 func writePID(lock *flock.Flock) {
 	file, err := os.OpenFile(lock.Path(), os.O_WRONLY|os.O_TRUNC|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -265,8 +261,8 @@ func writePID(lock *flock.Flock) {
 	_ = file.Close()
 }
 
-// lockHolder is the pid in a lock file that somebody holds, 0 if there is none. It takes one look at what
-// may be no file at all: a pipe would never end.
+// lockHolder reads the pid from a lock file that somebody holds, or returns 0. It reads once and does not block, since it may be no file:
+// a pipe would never end.
 func lockHolder(path string) int {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -296,9 +292,8 @@ func lockError(err error) error {
 	return err
 }
 
-// DialControl connects to the agent of this user at address, and to nobody else: it closes a
-// connection to a process of another user. It takes 5 s at most if ctx has no deadline.
-// fs.ErrNotExist and syscall.ECONNREFUSED mean that no agent runs.
+// DialControl connects to the agent of this user at address. It closes a connection to a process of another user. It takes 5 s at most if
+// ctx has no deadline. fs.ErrNotExist and syscall.ECONNREFUSED mean that no agent runs.
 func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -322,4 +317,23 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 		return nil, fmt.Errorf("control socket %s: %w", address, err)
 	}
 	return conn, nil
+}
+
+// trayLockFile returns the path of the lock file in the folder of the agent's socket, which is made if it is missing.
+func trayLockFile(address, session string) (string, error) {
+	if !filepath.IsAbs(address) {
+		return "", fmt.Errorf("control socket %s: not an absolute path", address)
+	}
+	vendor := filepath.Dir(address)
+	if parent := filepath.Dir(vendor); filepath.Base(parent) == "sidetone" {
+		if err := privateFolder(parent); err != nil {
+			return "", err
+		}
+	}
+	if err := privateFolder(vendor); err != nil {
+		return "", err
+	}
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(session))
+	return filepath.Join(vendor, fmt.Sprintf("tray-%08x.lock", name.Sum32())), nil
 }

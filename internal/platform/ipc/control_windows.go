@@ -23,12 +23,10 @@ import (
 	"sidetone/internal/winpipe"
 )
 
-// pipeBuffer is how many bytes the pipe takes in each direction while the other end does not
-// read.
+// pipeBuffer is how many bytes the pipe buffers in each direction.
 const pipeBuffer = 64 << 10
 
-// agentAddresses finds the control pipes of all vendors of this user and session, by vendor, by their lock files. Not every one must
-// have an agent that listens.
+// agentAddresses finds the control pipes of all vendors of this user and session by their lock files, by vendor. Some may be stale.
 func agentAddresses(func(string) string) (map[string]string, error) {
 	suffix, err := paths.PipeSuffix()
 	if err != nil {
@@ -41,7 +39,7 @@ func agentAddresses(func(string) string) (map[string]string, error) {
 	return lockedPipes(folder, suffix)
 }
 
-// lockedPipes finds the control pipes of a session by the lock files in a folder, of which any character may be in the name.
+// lockedPipes finds a session's control pipes by the lock files in a folder. File names may contain any character.
 func lockedPipes(folder, suffix string) (map[string]string, error) {
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,18 +55,16 @@ func lockedPipes(folder, suffix string) (map[string]string, error) {
 	return found, err
 }
 
-// lockName is the name of a lock file for a client id. The client of another session of this user is
-// another agent's.
+// lockName is the name of the lock file of a client id. Each session of a user has its own client, and its own agent.
 func lockName(clientID string) (string, error) {
 	session, err := session.ID()
 	return clientID + "-" + session + lockSuffix, err
 }
 
-// announced is what fsnotify says of a file whose time was set.
+// announced is the fsnotify event of a file whose time was set.
 const announced = fsnotify.Write
 
-// privateFolder makes folder if it is missing. Only this user, the system and administrators may
-// write there.
+// privateFolder makes folder if it is missing. In the user's profile only this user, the system and administrators may write.
 func privateFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("folder of the lock file: %w", err)
@@ -76,25 +72,24 @@ func privateFolder(folder string) error {
 	return nil
 }
 
-// lockFlags are further flags for opening a lock file.
+// lockFlags are additional flags for opening a lock file.
 const lockFlags = 0
 
-// writePID does nothing: Windows lets nobody read a file that is locked.
+// writePID does nothing: Windows does not let anybody read a locked file.
 func writePID(*flock.Flock) {}
 
-// controlSecurity lets the user in, but not over a network, nor programs that the system trusts less than what users start, as in
-// sandboxes. The owner is the user also where the agent runs as administrator: clients go by it.
+// controlSecurity admits the user, but neither over a network nor programs of lower integrity than those that users start, such as
+// sandboxes. The user is the owner even if the agent runs as administrator: clients check the owner.
 func controlSecurity(user string) string {
 	return "O:" + user + "D:P(D;;GA;;;NU)(A;;GA;;;" + user + ")S:(ML;;NW;;;ME)"
 }
 
-// nameTimeout is how long the name of a pipe may still be taken by programs that have not noticed yet that an agent has ended.
+// nameTimeout is how long programs that have not noticed the end of an agent may keep its pipe's name taken.
 const nameTimeout = 2 * time.Second
 
-// ListenControl opens the pipe at address for this user alone, after it has taken the lock file
-// in the user's local application data: *ErrRunning means that another agent has it. Close
-// gives it back. Windows keeps other users out by the pipe's access list, and other machines
-// by its kind.
+// ListenControl opens the pipe at address for this user alone, after it has taken the lock file in the user's local application data.
+// *ErrRunning means that another agent holds the lock. Close releases it. The pipe's access list keeps out other users and other
+// machines.
 func ListenControl(address string) (net.Listener, error) {
 	lock, err := controlLockFile(address)
 	if err != nil {
@@ -113,7 +108,7 @@ func ListenControl(address string) (net.Listener, error) {
 		return nil, err
 	}
 	l.lock = held
-	tellAppeared(address)
+	announceListening(address)
 	return l, nil
 }
 
@@ -133,12 +128,12 @@ func listenPipe(address string) (*controlListener, error) {
 	return &controlListener{Listener: l, open: make(map[*controlConn]bool)}, nil
 }
 
-// handoverSuffix ends the name of the pipe at which an agent is asked to let another one go on. It is not that of the local API, since the
-// name of a pipe is taken for as long as there is a connection to it, and that one lasts until the other agent has everything.
+// handoverSuffix ends the name of the pipe for handovers. It is a separate pipe, since a pipe's name stays taken as long as there is a
+// connection to it, and the connection for a handover lasts until the other agent has everything.
 const handoverSuffix = "-handover"
 
-// DialHandover is DialControl for what is to outlast that the agent gives up its address. An agent that has just gone on in place of
-// another one may not listen yet: it is waited for until ctx ends.
+// DialHandover is DialControl for a connection that must outlast the agent's address. An agent that has just taken over may not listen
+// yet: it is waited for until ctx ends.
 func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -155,13 +150,13 @@ func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 	}
 }
 
-// ListenHandover listens where DialHandover connects to, for an agent that listens at address. fs.ErrPermission means that the one before
-// it still does.
+// ListenHandover listens for DialHandover on behalf of an agent that listens at address. fs.ErrPermission means that the previous agent
+// still does.
 func ListenHandover(address string) (net.Listener, error) {
 	return listenPipe(address + handoverSuffix)
 }
 
-// Release closes a listener of ListenControl and all connections that it has accepted, so that another agent gets the pipe's name.
+// Release closes a listener of ListenControl and all its connections, so that another agent can take the pipe's name.
 func Release(l net.Listener) error {
 	err := l.Close()
 	if l, is := l.(*controlListener); is {
@@ -174,8 +169,7 @@ func Release(l net.Listener) error {
 	return err
 }
 
-// controlLockFile is the lock file that belongs to the pipe at address, in a folder that is
-// made if it is missing. Only this user, the system and administrators may write there.
+// controlLockFile returns the path of the lock file for the pipe at address. Its folder is made if it is missing.
 func controlLockFile(address string) (string, error) {
 	folder, err := paths.AgentsFolder(nil)
 	if err != nil {
@@ -191,7 +185,7 @@ func controlLockFile(address string) (string, error) {
 	return filepath.Join(folder, name+lockSuffix), nil
 }
 
-// controlListener knows its connections.
+// controlListener keeps track of its connections.
 type controlListener struct {
 	net.Listener
 	lock *flock.Flock // nil: none
@@ -200,7 +194,7 @@ type controlListener struct {
 	open map[*controlConn]bool
 }
 
-// Accept waits for a connection.
+// Accept returns the next connection.
 func (l *controlListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -216,7 +210,7 @@ func (l *controlListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close gives back the lock.
+// Close releases the lock.
 func (l *controlListener) Close() error {
 	err := l.Listener.Close()
 	if l.lock != nil {
@@ -225,17 +219,17 @@ func (l *controlListener) Close() error {
 	return err
 }
 
-// controlConn is a connection of which Windows says from which process it was made.
+// controlConn is a connection that knows the process of its peer.
 type controlConn struct {
 	net.Conn
 	listener *controlListener
 	pid      uint32
 }
 
-// PeerPID is that process; 0: not known.
+// PeerPID returns that process, or 0 if it is unknown.
 func (c *controlConn) PeerPID() int { return int(c.pid) }
 
-// Close closes it.
+// Close closes the connection.
 func (c *controlConn) Close() error {
 	c.listener.mu.Lock()
 	delete(c.listener.open, c)
@@ -243,14 +237,13 @@ func (c *controlConn) Close() error {
 	return c.Conn.Close()
 }
 
-// lockHolder is unknown: Windows lets nobody read a file that is locked.
+// lockHolder returns 0: Windows does not let anybody read a locked file.
 func lockHolder(string) int { return 0 }
 
 func lockError(err error) error { return err }
 
-// DialControl connects to the agent of this user and session at address, and to nobody else: it closes a
-// connection to any other process before a byte is written. It takes 5 s at most if ctx has no deadline.
-// fs.ErrNotExist means that no agent runs. The agent cannot act in this program's name.
+// DialControl connects to the agent of this user and session at address. It closes a connection to any other process before it writes a
+// byte. It takes 5 s at most if ctx has no deadline. fs.ErrNotExist means that no agent runs. The agent cannot impersonate this program.
 func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -261,7 +254,7 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	pipe, ok := conn.(interface{ Fd() uintptr })
 	err = errors.New("it is no pipe")
 	if ok {
-		err = notMine(pipeOwner(windows.Handle(pipe.Fd())), session.User())
+		err = checkPipeOwner(pipeOwner(windows.Handle(pipe.Fd())), session.User())
 	}
 	if err != nil {
 		conn.Close()
@@ -270,8 +263,8 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-// notMine says why p, which listens on a pipe, is not the agent of the user me and this session; nil: it may be.
-func notMine(p local.Process, me string) error {
+// checkPipeOwner returns why p, which listens on a pipe, is not an agent of the user me in this session, or nil if it may be one.
+func checkPipeOwner(p local.Process, me string) error {
 	switch {
 	case p.Denied:
 		return fmt.Errorf("the process that listens there (%d) runs as administrator or belongs to another user: end it", p.PID)
@@ -281,4 +274,10 @@ func notMine(p local.Process, me string) error {
 		return fmt.Errorf("the process that listens there (%d) runs in another session: end it", p.PID)
 	}
 	return nil
+}
+
+// trayLockFile returns the path of the lock file beside the agent's, whose name contains the session.
+func trayLockFile(address, _ string) (string, error) {
+	agent, err := controlLockFile(address)
+	return filepath.Join(filepath.Dir(agent), "tray-"+filepath.Base(agent)), err
 }

@@ -159,13 +159,13 @@ func TestWhoIsNotTheAgent(t *testing.T) {
 		{local.Process{Denied: true}, "runs as administrator"},
 		{local.Process{UID: me, OtherSession: true}, "runs in another session"},
 	} {
-		if err := notMine(c.who, me); c.why != "" {
+		if err := checkPipeOwner(c.who, me); c.why != "" {
 			require.ErrorContains(t, err, c.why)
 		} else {
 			require.NoError(t, err)
 		}
 	}
-	require.Error(t, notMine(local.Process{}, ""), "nobody knows who this is, either")
+	require.Error(t, checkPipeOwner(local.Process{}, ""), "nobody knows who this is, either")
 }
 
 func TestAgentsOfThisSession(t *testing.T) {

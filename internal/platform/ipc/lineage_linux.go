@@ -11,26 +11,26 @@ import (
 	"sidetone/internal/local"
 )
 
-// LineageOf reads the lineage of a process, some microseconds for each of its ancestors.
+// LineageOf reads the lineage of a process. It takes some microseconds for each ancestor.
 func (Machine) LineageOf(pid int) local.Lineage { return lineageOf("/proc", pid) }
 
 func lineageOf(proc string, pid int) local.Lineage {
 	exe, _ := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")) // what cannot be read is unknown
 	return local.Lineage{
-		Exe:     strings.TrimSuffix(exe, " (deleted)"), // an update replaces the files of a client that runs
+		Exe:     strings.TrimSuffix(exe, " (deleted)"), // an update replaces the files of a running client
 		Parents: parentsOf(proc, pid),
 	}
 }
 
-// parentsOf is nil if one of the ancestors cannot be read: half of them might look like others.
+// parentsOf returns nil if an ancestor cannot be read: an incomplete list might be mistaken for another.
 func parentsOf(proc string, pid int) []int {
 	var parents []int
 	for {
 		parent, ok := parentOf(proc, pid)
 		switch {
-		case !ok, slices.Contains(parents, parent): // a circle: ids were used anew meanwhile
+		case !ok, slices.Contains(parents, parent): // a cycle: pids were reused meanwhile
 			return nil
-		case parent == 0: // init, or the first process that this one's namespace shows
+		case parent == 0: // init, or the first process of this namespace
 			return parents
 		}
 		parents = append(parents, parent)

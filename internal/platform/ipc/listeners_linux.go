@@ -19,13 +19,13 @@ import (
 	"sidetone/internal/local"
 )
 
-// Listeners tells which of the ports have a listener now, in the order of ports, one each, with
-// UID and ID; for the process see Identify. An error means unknown, never none.
+// Listeners returns the current listener of each of the ports that has one, in the order of ports, with UID and ID; Identify adds the
+// process. An error means unknown, never none.
 func (Machine) Listeners(ports []int) ([]local.Listener, error) {
 	if rows, err := diagListeners(); err == nil {
 		return listenersOf(rows, ports), nil
 	}
-	return listeners("/proc", ports) // slower, and says what is wrong
+	return listeners("/proc", ports) // slower, but its errors say what is wrong
 }
 
 func listeners(proc string, ports []int) ([]local.Listener, error) {
@@ -52,9 +52,8 @@ func listenersOf(rows []tcpRow, ports []int) []local.Listener {
 	return list
 }
 
-// Identify fills in PID and Name of each listener, if this user may look at its process. It
-// goes through the open files of all processes of the listeners' users, some milliseconds: ask
-// once for each listener.
+// Identify fills in PID and Name of each listener whose process this user may inspect. It searches the open files of all processes of the
+// listeners' users, which takes some milliseconds: call it once for each listener.
 func (Machine) Identify(list []local.Listener) { identify("/proc", list) }
 
 func identify(proc string, list []local.Listener) {
@@ -78,11 +77,11 @@ func readTCP(path string) ([]tcpRow, error) {
 	return rows, nil
 }
 
-// parseTCP returns the listeners of a table in the form of /proc/net/tcp or tcp6. A table that
-// it does not understand is an error: a listener left out would be a wrong "none".
+// parseTCP returns the listeners in a table in the format of /proc/net/tcp or tcp6. A table that it does not understand is an error: a
+// missed listener would be a wrong "none".
 //
-// The kernel lists listeners before connections. To find all of those it goes through a table that grows with the machine's memory, which
-// takes milliseconds: so no more is read at a time than one line has, and nothing behind the first connection.
+// The kernel lists listeners before connections. To find all connections it walks a hash table that grows with the machine's memory,
+// which takes milliseconds: so it is read line by line, and only up to the first connection.
 func parseTCP(table io.Reader) ([]tcpRow, error) {
 	const listen, established, lineLength = "0A", "01", 150
 	lines := bufio.NewScanner(table)
@@ -117,8 +116,7 @@ func parseTCP(table io.Reader) ([]tcpRow, error) {
 	return rows, nil
 }
 
-// parseEndpoint reads "0100007F:1F90": the address as one or four words in the machine's byte
-// order, the port as a number.
+// parseEndpoint parses "0100007F:1F90": the address as one or four words in the machine's byte order, and the port.
 func parseEndpoint(s string) (netip.AddrPort, error) {
 	host, number, _ := strings.Cut(s, ":")
 	words, err := hex.DecodeString(host)
@@ -136,12 +134,11 @@ func parseEndpoint(s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, uint16(port)), err
 }
 
-// ownersOf returns the process that holds each listener's socket, by inode, as far as this user
-// may look. Only processes of the listeners' users are asked.
+// ownersOf returns the process that holds each listener's socket, by inode, as far as this user may look. It searches only processes of
+// the listeners' users.
 //
-// A socket that was handed to children has several holders. The lowest pid is taken: pids grow,
-// so it is the one that opened it, unless they have started over since. And it allows to stop
-// as soon as all are found.
+// A socket that was inherited by children has several holders. The lowest pid is taken: unless pids have wrapped, that process opened the
+// socket. So the search can also stop once all sockets are found.
 func ownersOf(proc string, list []local.Listener) map[uint64]int {
 	owners, users, wanted := map[uint64]int{}, map[string]bool{}, map[string]uint64{}
 	for _, l := range list {
@@ -170,9 +167,9 @@ func ownersOf(proc string, list []local.Listener) map[uint64]int {
 	return owners
 }
 
-// pids returns the processes that can be seen, in ascending order.
+// pids returns the visible processes in ascending order.
 func pids(proc string) []int {
-	entries, _ := os.ReadDir(proc) // what cannot be read is unknown
+	entries, _ := os.ReadDir(proc) // if it fails, the owners are unknown
 	var list []int
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
@@ -183,8 +180,7 @@ func pids(proc string) []int {
 	return list
 }
 
-// openFiles returns what the descriptors of a process lead to, nothing if this user may not
-// look or the process has ended.
+// openFiles returns what the file descriptors of a process refer to; nothing if this user may not look or the process has ended.
 func openFiles(process string) []string {
 	dir := filepath.Join(process, "fd")
 	entries, _ := os.ReadDir(dir)

@@ -16,14 +16,14 @@ import (
 
 var getExtendedTCPTable = windows.NewLazySystemDLL("iphlpapi.dll").NewProc("GetExtendedTcpTable")
 
-// tcpTableOwnerModuleListener is the kind of table that has the listeners, with owner and time.
+// tcpTableOwnerModuleListener is the table of listeners with owner and creation time.
 const tcpTableOwnerModuleListener = 6
 
-// tableTries bounds how often what changes again and again is read.
+// tableTries bounds how often a table that keeps changing is read.
 const tableTries = 8
 
-// Listeners tells which of the ports have a listener now, in the order of ports, one each, with the process and its user. An error means
-// unknown, never none; but not every listener is in the system's table (HidesListeners).
+// Listeners returns the current listener of each of the ports that has one, in the order of ports, with its process and user. An error
+// means unknown, never none; but the system's table lacks some listeners (HidesListeners).
 func (Machine) Listeners(ports []int) ([]local.Listener, error) {
 	rows, err := readListeners(ports)
 	for range tableTries {
@@ -31,7 +31,7 @@ func (Machine) Listeners(ports []int) ([]local.Listener, error) {
 			return nil, fmt.Errorf("who listens on TCP ports is unknown: %w", err)
 		}
 		list, release := ownedListeners(rows)
-		// While the processes are held open, none of their ids goes to another one: if the table is as it was, they are the owners.
+		// Pids of open processes are not reused: if the table has not changed, they are the owners.
 		now, err := readListeners(ports)
 		release()
 		if err == nil && slices.Equal(rows, now) {
@@ -42,7 +42,7 @@ func (Machine) Listeners(ports []int) ([]local.Listener, error) {
 	return nil, errors.New("who listens on TCP ports is unknown: it changes all the time")
 }
 
-// ownedListeners looks at the owners of the rows, and holds them open until release is called.
+// ownedListeners opens the owners of the rows, and keeps them open until release is called.
 func ownedListeners(rows []tcpRow) (list []local.Listener, release func()) {
 	owners := make(map[uint32]*process)
 	for _, r := range rows {
@@ -60,7 +60,7 @@ func ownedListeners(rows []tcpRow) (list []local.Listener, release func()) {
 	}
 }
 
-// Identify has nothing to add to what Listeners says.
+// Identify does nothing: Listeners has said it all.
 func (Machine) Identify([]local.Listener) {}
 
 func readListeners(ports []int) ([]tcpRow, error) {
@@ -82,7 +82,7 @@ func readListeners(ports []int) ([]tcpRow, error) {
 type row4 struct {
 	_       uint32 // state
 	local   [4]byte
-	port    [4]byte   // its first two bytes, in the network's order
+	port    [4]byte   // in the first two bytes, in network order
 	_       [2]uint32 // remote address and port
 	pid     uint32
 	created uint64
@@ -112,7 +112,7 @@ func addrPort(addr netip.Addr, port [4]byte) netip.AddrPort {
 	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(port[:]))
 }
 
-// readTable reads the listeners of one family.
+// readTable reads the listeners of one address family.
 func readTable[R row4 | row6](family uintptr, listener func(R) tcpRow) ([]tcpRow, error) {
 	size := uint32(16 << 10)
 	for range tableTries { // it may grow between two calls
@@ -129,7 +129,7 @@ func readTable[R row4 | row6](family uintptr, listener func(R) tcpRow) ([]tcpRow
 			return rows, nil
 		case windows.ERROR_INSUFFICIENT_BUFFER:
 		case windows.ERROR_NOT_SUPPORTED, windows.ERROR_INVALID_PARAMETER:
-			if family == windows.AF_INET6 { // which this machine does not have
+			if family == windows.AF_INET6 { // this machine has no IPv6
 				return nil, nil
 			}
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -14,12 +15,12 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// watchProof bounds the wait for the news of a pipe that was made to see whether there is any.
+// watchProof is how long to wait for the event of a test pipe.
 const watchProof = 2 * time.Second
 
-// Watch calls notify when it has begun to watch, and then whenever a pipe of a client has appeared or gone, until ctx ends; then it
-// returns nil. notify must not block. An error means that it cannot watch, or cannot any longer; errors.ErrUnsupported, that this
-// system tells nobody of a new pipe, as Wine.
+// Watch calls notify once it watches, and then whenever a client's pipe has appeared or vanished, until ctx ends; then it returns nil.
+// notify must not block. An error means that it cannot watch, or no longer can; errors.ErrUnsupported means that this system, such as
+// Wine, does not report new pipes.
 func (m Machine) Watch(ctx context.Context, notify func()) error {
 	names := make(map[string]bool)
 	for _, folder := range m.list() {
@@ -45,7 +46,7 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 	return fmt.Errorf("watch for clients' pipes: %w", err)
 }
 
-// makePipe makes a pipe that is gone at once.
+// makePipe makes a pipe that vanishes at once.
 func makePipe(path string) error {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -58,15 +59,15 @@ func makePipe(path string) error {
 	return windows.CloseHandle(pipe)
 }
 
-// folderWatch hears of names that appear in a folder, or go.
+// folderWatch reports names that appear in a folder or vanish.
 type folderWatch struct {
 	folder  windows.Handle
-	pending windows.Overlapped // while a request is under way, this and names are the system's
+	pending windows.Overlapped // during a request this and names belong to the system
 	names   [4096]uint64       // as FILE_NOTIFY_INFORMATION is aligned
 	asked   bool               // a request is under way
 }
 
-// openFolder begins to watch.
+// openFolder begins to watch a folder.
 func openFolder(path string) (w *folderWatch, err error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -93,13 +94,13 @@ func (w *folderWatch) close() {
 	if w.asked {
 		_ = windows.CancelIoEx(w.folder, &w.pending)
 		var n uint32
-		_ = windows.GetOverlappedResult(w.folder, &w.pending, &n, true) // until then the system may write
+		_ = windows.GetOverlappedResult(w.folder, &w.pending, &n, true) // until it returns, the system may write
 	}
 	_ = windows.CloseHandle(w.folder)
 	_ = windows.CloseHandle(w.pending.HEvent)
 }
 
-// ask requests the next names. What happens until then is kept by the system.
+// ask requests the next names. The system buffers what happens in between.
 func (w *folderWatch) ask() error {
 	err := windows.ReadDirectoryChanges(w.folder, (*byte)(unsafe.Pointer(&w.names[0])), uint32(unsafe.Sizeof(w.names)), false,
 		windows.FILE_NOTIFY_CHANGE_FILE_NAME, nil, &w.pending, 0)
@@ -110,7 +111,7 @@ func (w *folderWatch) ask() error {
 	return err
 }
 
-// next waits for names that have appeared or gone; none are too many to be told.
+// next waits for names that have appeared or vanished. No names means that there were too many to report.
 func (w *folderWatch) next(stop windows.Handle) ([]string, error) {
 	event, err := windows.WaitForMultipleObjects([]windows.Handle{w.pending.HEvent, stop}, false, windows.INFINITE)
 	if err != nil {
@@ -136,7 +137,7 @@ func (w *folderWatch) next(stop windows.Handle) ([]string, error) {
 	return names, w.ask()
 }
 
-// follow calls notify whenever a name that is wanted may have appeared or gone, until ctx ends.
+// follow calls notify whenever a wanted name may have appeared or vanished, until ctx ends.
 func (w *folderWatch) follow(ctx context.Context, wanted func(name string) bool, notify func()) error {
 	stop, err := windows.CreateEvent(nil, 1, 0, nil)
 	if err != nil {
@@ -158,17 +159,13 @@ func (w *folderWatch) follow(ctx context.Context, wanted func(name string) bool,
 		if err != nil {
 			return err
 		}
-		news := len(names) == 0
-		for _, name := range names {
-			news = news || wanted(name)
-		}
-		if news {
+		if len(names) == 0 || slices.ContainsFunc(names, wanted) {
 			notify()
 		}
 	}
 }
 
-// prove sees whether the system tells of a name that is made: where it does not say that it cannot, it may be silent.
+// prove checks that the system reports a new name: it may be silent without an error.
 func (w *folderWatch) prove(ctx context.Context, name string, makeIt func() error) error {
 	if err := makeIt(); err != nil {
 		return err

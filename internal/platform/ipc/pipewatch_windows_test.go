@@ -28,11 +28,11 @@ func TestPipesAreWatched(t *testing.T) {
 		require.Empty(t, heard)
 		return
 	}
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	l, err := ipctest.Listen(folder + `\discord-ipc-3`)
 	require.NoError(t, err)
 	defer l.Close()
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	cancel()
 	require.NoError(t, <-done)
 }
@@ -56,9 +56,9 @@ func TestNamesInAFolderAreHeard(t *testing.T) {
 	require.Equal(t, "mojo.1234", <-seen)
 	require.Empty(t, heard, "others make pipes all the time")
 	require.NoError(t, write("discord-ipc-0"))
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	require.NoError(t, os.Remove(filepath.Join(folder, "discord-ipc-0")))
-	platformtest.Hear(t, heard)
+	platformtest.AwaitSignal(t, heard)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	w.close()

@@ -2,6 +2,8 @@ package ipc
 
 import (
 	"path/filepath"
+	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 
@@ -9,15 +11,15 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// process is one that is looked at. Until it is closed no other process gets its id.
+// process is an open process. Its pid is not reused before it is closed.
 type process struct {
 	local.Process
 	exe     string // path of the executable; "": unknown
-	started uint64 // when, in units of 100 ns; 0: unknown
+	started uint64 // start time in units of 100 ns; 0: unknown
 	handle  windows.Handle
 }
 
-// openProcess looks at a process, as far as Windows lets this user.
+// openProcess reads what Windows lets this user know of a process.
 func openProcess(pid uint32) *process {
 	p := &process{Process: local.Process{PID: int(pid), Denied: true}}
 	if there, err := sessionOf(pid); err == nil {
@@ -58,4 +60,49 @@ func (p *process) close() {
 func sessionOf(pid uint32) (id uint32, err error) {
 	err = windows.ProcessIdToSessionId(pid, &id)
 	return id, err
+}
+
+// LineageOf reads the lineage of a process. It takes a few milliseconds.
+func (Machine) LineageOf(pid int) local.Lineage {
+	p := openProcess(uint32(pid))
+	defer p.close()
+	return local.Lineage{Exe: p.exe, Parents: parentsOf(p)}
+}
+
+// parentsOf returns nil if nothing is known of p. A parent may have ended long ago and its pid been reused: then the process with that
+// pid is younger than its child.
+func parentsOf(p *process) []int {
+	above := parents()
+	if p.started == 0 || above == nil {
+		return nil
+	}
+	list := []int{}
+	for pid, started := uint32(p.PID), p.started; ; {
+		parent := above[pid]
+		if parent == 0 || slices.Contains(list, int(parent)) {
+			return list
+		}
+		q := openProcess(parent)
+		q.close()
+		if q.started == 0 || q.started > started {
+			return list
+		}
+		list = append(list, int(parent))
+		pid, started = parent, q.started
+	}
+}
+
+// parents returns the parents of all processes by pid, or nil if they are unknown.
+func parents() map[uint32]uint32 {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return nil
+	}
+	defer windows.CloseHandle(snapshot)
+	found := make(map[uint32]uint32)
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+		found[entry.ProcessID] = entry.ParentProcessID
+	}
+	return found
 }

@@ -10,9 +10,8 @@ import (
 	"sidetone/internal/stable"
 )
 
-// reach127 are the local addresses on which a listener takes connections to 127.0.0.1, in the
-// order in which the kernel prefers them. A listener on :: may have refused IPv4 (IPV6_V6ONLY).
-// The table does not say: it counts.
+// reach127 are the local addresses on which a listener accepts connections to 127.0.0.1, in the order in which the kernel prefers them. A
+// listener on :: may have refused IPv4 (IPV6_V6ONLY); the table does not show that, so it counts.
 var reach127 = []netip.Addr{
 	netip.MustParseAddr("127.0.0.1"),
 	netip.MustParseAddr("::ffff:127.0.0.1"),
@@ -28,7 +27,7 @@ type tcpRow struct {
 	id    uint64 // Linux: the inode; Windows: when it was opened
 }
 
-// reachable keeps of the rows those that take connections to one of the ports of 127.0.0.1: the one that gets them, in the order of ports.
+// reachable returns, in the order of ports, the listener that gets the connections to each of the ports on 127.0.0.1.
 func reachable(rows []tcpRow, ports []int) []tcpRow {
 	rows = slices.DeleteFunc(rows, func(r tcpRow) bool {
 		return !slices.Contains(reach127, r.local.Addr()) || !slices.Contains(ports, int(r.local.Port()))

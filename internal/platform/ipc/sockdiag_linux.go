@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes and offsets of struct inet_diag_req_v2 and inet_diag_msg, see linux/inet_diag.h. Ports and addresses are in the network's
-// byte order.
+// Sizes and offsets of struct inet_diag_req_v2 and inet_diag_msg (linux/inet_diag.h). Ports and addresses are in network byte order.
 const (
 	diagRequestSize  = 56
 	diagStatesAt     = 4
@@ -24,8 +23,8 @@ const (
 	diagListenStates = 1 << 10 // TCP_LISTEN
 )
 
-// diagListeners asks the kernel for the listeners alone. Reading its tables below /proc takes milliseconds: behind the listeners the
-// kernel looks for connections, in a table that grows with the machine's memory. It is an error where the kernel has no sock_diag.
+// diagListeners asks the kernel for listeners only. Reading its tables below /proc takes milliseconds: after the listeners the kernel
+// looks for connections in a hash table that grows with the machine's memory. It fails if the kernel has no sock_diag.
 func diagListeners() ([]tcpRow, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -45,7 +44,7 @@ func diagListeners() ([]tcpRow, error) {
 			return nil, os.NewSyscallError("sendto", err)
 		}
 		for done := false; !done; {
-			answer := make([]byte, 32<<10) // the kernel's own limit for one of them
+			answer := make([]byte, 32<<10) // the kernel's limit for one answer
 			n, _, err := unix.Recvfrom(fd, answer, 0)
 			if err != nil {
 				return nil, os.NewSyscallError("recvfrom", err)
@@ -60,7 +59,7 @@ func diagListeners() ([]tcpRow, error) {
 	return rows, nil
 }
 
-// parseDiag returns the listeners of one datagram, and whether it is the last one.
+// parseDiag returns the listeners of one datagram, and whether it is the last.
 func parseDiag(datagram []byte) (rows []tcpRow, done bool, err error) {
 	messages, err := syscall.ParseNetlinkMessage(datagram)
 	if err != nil || len(messages) == 0 {

@@ -1,5 +1,5 @@
-// Package ipc is how programs of this machine reach each other: the sockets, pipes and ports of clients and whose they
-// are, and the socket of the local API with its locks.
+// Package ipc connects the programs of this machine: the sockets, pipes and ports of clients and who owns them, and the socket of the
+// local API with its locks.
 package ipc
 
 import (
@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// ipcNumbers is how many sockets clients try in a folder, from 0 on (rule R7).
+	// ipcNumbers is how many socket names clients try in a folder, from 0 (rule R7).
 	ipcNumbers = 10
 	// ipcDialTimeout bounds a Dial whose context has no deadline.
 	ipcDialTimeout = 5 * time.Second
 )
 
-// socketName is the name of a client's socket in its folder (rule R7).
+// socketName is the file name of a client's socket (rule R7).
 func socketName(number int) string { return fmt.Sprintf("discord-ipc-%d", number) }
 
 // dialContext gives ctx a deadline if it has none.
@@ -31,13 +31,13 @@ func dialContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, ipcDialTimeout)
 }
 
-// dialHint is what a reason why a client cannot be dialled means, and what to do.
+// dialHint explains an error of dialling a client.
 type dialHint struct {
 	reason error
 	hint   string
 }
 
-// dialError says why what, a client's socket or pipe, cannot be dialled. The first hint that fits counts.
+// dialError explains why what, a client's socket or pipe, cannot be dialled. The first matching hint is used.
 func dialError(what string, err error) error {
 	err = withoutPath(err)
 	for _, h := range dialHints {
@@ -48,20 +48,18 @@ func dialError(what string, err error) error {
 	return fmt.Errorf("client's %s: %w", what, err)
 }
 
-// withoutPath is an error of dialling without the path, for a text that has it already.
+// withoutPath strips the path from a dialling error, for a text that already has it.
 func withoutPath(err error) error {
-	var socket *net.OpError
-	var pipe *fs.PathError
-	switch {
-	case errors.As(err, &socket):
+	if socket, ok := errors.AsType[*net.OpError](err); ok {
 		return socket.Err
-	case errors.As(err, &pipe):
+	}
+	if pipe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pipe.Err
 	}
 	return err
 }
 
-// programName makes the name that a program gave itself fit for a terminal.
+// programName makes the name that a program gave itself safe for a terminal.
 func programName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

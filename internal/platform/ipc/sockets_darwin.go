@@ -12,7 +12,7 @@ import (
 	"sidetone/internal/local"
 )
 
-// peerOf says who listens on the other end of the connected unix socket fd.
+// peerOf returns the process that listens on the other end of the connected unix socket fd.
 func peerOf(fd int) local.Process {
 	var p local.Process
 	if peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED); err == nil {
@@ -29,7 +29,7 @@ func peerOf(fd int) local.Process {
 	return p
 }
 
-// fileID tells a file from its successor of the same name.
+// fileID distinguishes a file from a later one of the same name.
 func fileID(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -38,11 +38,24 @@ func fileID(info fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d:%d", stat.Dev, stat.Ino, stat.Ctimespec.Nano())
 }
 
-// watchLimit adds a remedy to an error of fsnotify that means that a limit is reached, and
-// returns nil for any other.
+// watchLimit adds the remedy to an fsnotify error about a limit, and returns nil for any other error.
 func watchLimit(err error) error {
 	if errors.Is(err, syscall.EMFILE) {
 		return fmt.Errorf("%w: a watched folder needs one open file for each of its entries; raise the limit of open files (ulimit -n)", err)
 	}
 	return nil
 }
+
+// maxSocketPath is the kernel's limit in bytes, without the final zero.
+const maxSocketPath = 103
+
+// Listeners returns errors.ErrUnsupported.
+func (Machine) Listeners([]int) ([]local.Listener, error) {
+	return nil, fmt.Errorf("who listens on TCP ports: %w on this OS", errors.ErrUnsupported)
+}
+
+// Identify does nothing: processes stay unknown on this OS.
+func (Machine) Identify([]local.Listener) {}
+
+// LineageOf returns the zero Lineage: lineages are unknown on this OS.
+func (Machine) LineageOf(int) local.Lineage { return local.Lineage{} }

@@ -15,21 +15,20 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// peerOf says who listened on the other end of the connected unix socket fd, at the time of
-// its listen.
+// peerOf returns the process that listened on the other end of the connected unix socket fd when it began to listen.
 func peerOf(fd int) local.Process {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		return local.Process{}
 	}
 	return local.Process{
-		PID:  int(peer.Pid), // 0 if it lives in a namespace that this process cannot see
+		PID:  int(peer.Pid), // 0 if it is in a namespace that is invisible here
 		UID:  strconv.FormatUint(uint64(peer.Uid), 10),
 		Name: comm("/proc", int(peer.Pid)),
 	}
 }
 
-// comm returns the short name of a process, "" if it cannot be read. There is no process 0.
+// comm returns the short name of a process, or "". There is no process 0.
 func comm(proc string, pid int) string {
 	name, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "comm"))
 	if err != nil {
@@ -38,7 +37,7 @@ func comm(proc string, pid int) string {
 	return programName(string(name))
 }
 
-// fileID tells a file from its successor of the same name.
+// fileID distinguishes a file from a later one of the same name.
 func fileID(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -47,11 +46,13 @@ func fileID(info fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d:%d", stat.Dev, stat.Ino, stat.Ctim.Nano())
 }
 
-// watchLimit adds a remedy to an error of fsnotify that means that a limit is reached, and
-// returns nil for any other.
+// watchLimit adds the remedy to an fsnotify error about a limit, and returns nil for any other error.
 func watchLimit(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) {
 		return linux.InotifyLimit(err)
 	}
 	return nil
 }
+
+// maxSocketPath is the kernel's limit in bytes, without the final zero.
+const maxSocketPath = 107

@@ -20,14 +20,11 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Sockets lists the discord-ipc-0 to -9 that exist now in the folders, in the order of folder
-// and number. A socket that several names lead to, as people link a Flatpak client's, is
-// listed once, under the first. Nobody is connected to: that would cost a client's patience
-// (rule R67).
+// Sockets lists the existing discord-ipc-0 to -9 in the order of folder and number. A socket with several names, such as one of a Flatpak
+// client that people link to, is listed once under the first. It connects to none: that would cost a client's token (rule R67).
 //
-// Notes tell of an entry that is no socket, and of a folder that cannot be
-// looked into. A missing folder and a link that leads to nothing are as they should be while
-// no client runs.
+// Notes report an entry that is no socket and a folder that cannot be read. A missing folder or a dangling link is normal while no client
+// runs.
 func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	seen := map[string]bool{}
 	for _, folder := range m.list() {
@@ -74,7 +71,7 @@ func socketNote(err error, code health.Code, path string) health.Condition {
 	return health.Wrap(err, code, health.Warning, health.Args{"path": path}).Condition
 }
 
-// kindOf is what stands in a socket's place, as an argument of its note.
+// kindOf says what is in a socket's place, as an argument of the note.
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
@@ -85,12 +82,11 @@ func kindOf(info fs.FileInfo) string {
 	return ""
 }
 
-// Dial connects to a client's socket and says who listens there, as far as the OS tells. It
-// takes 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy.
+// Dial connects to a client's socket and returns the process that listens there, as far as the OS tells. It takes 5 s at most if ctx has
+// no deadline. Errors contain path, reason and remedy.
 //
-// A client creates its socket before it listens: one that has just appeared may refuse
-// (syscall.ECONNREFUSED) and be ready a moment later. One that refuses for longer is left over
-// from a client that has ended.
+// A client creates its socket before it listens: a new socket may refuse (syscall.ECONNREFUSED) and be ready a moment later. One that
+// refuses for longer was left over by a client that has ended.
 func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -103,11 +99,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	if err != nil {
 		return nil, local.Process{}, dialError("socket "+path, err)
 	}
-	var peer local.Process
-	raw, err := conn.(*net.UnixConn).SyscallConn()
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { peer = peerOf(int(fd)) })
-	}
+	peer, err := peerOfConn(conn.(*net.UnixConn))
 	if err != nil {
 		conn.Close()
 		return nil, local.Process{}, fmt.Errorf("client's socket %s: %w", path, err)
@@ -115,7 +107,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	return conn, peer, nil
 }
 
-// dialHints say what the reasons mean for which a client's socket cannot be dialled, and what to do.
+// dialHints explain why a client's socket cannot be dialled.
 var dialHints = []dialHint{
 	{syscall.ECONNREFUSED, "nobody listens there, it is left over from a client that has ended; start the client"},
 	{fs.ErrPermission, "it belongs to another user; run the agent as the user who runs the client"},
@@ -123,14 +115,11 @@ var dialHints = []dialHint{
 	{syscall.EAGAIN, "the client does not take connections, it may hang; restart the client"},
 }
 
-// Watch calls notify when it has begun to watch, and then whenever a socket may have
-// appeared, gone or changed in one of the folders, until ctx ends; then it returns nil. Folders
-// may be missing, come and go. It may call once too often, but not for other files of a busy
-// folder. notify must not block. An error means that it cannot watch, or cannot any longer,
-// and says what.
+// Watch calls notify once it watches, and then whenever a socket may have appeared, vanished or changed in one of the folders, until ctx
+// ends; then it returns nil. Folders may come and go. It may call notify needlessly, but not for other files of a busy folder. notify
+// must not block. An error means that it cannot watch, or no longer can.
 //
-// Two things go unnoticed: a file system that is mounted over a folder, and, on macOS, that a
-// socket is gone.
+// It does not notice a file system that is mounted over a folder nor, on macOS, that a socket has vanished.
 func (m Machine) Watch(ctx context.Context, notify func()) error {
 	var paths []string
 	for _, folder := range m.list() {
@@ -148,9 +137,9 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 		return fmt.Errorf("watch for clients' sockets: %w", cmp.Or(watchLimit(err), err))
 	}
 	defer watch.Close()
-	logged := "" // which folders that cannot be watched the log has
+	logged := "" // the unwatchable folders that were logged last
 	for {
-		unwatched, err := armIPC(watch)
+		unwatched, err := armWatch(watch)
 		if err != nil {
 			return fmt.Errorf("watch for clients' sockets: %w", err)
 		}
@@ -166,8 +155,8 @@ func (m Machine) Watch(ctx context.Context, notify func()) error {
 	}
 }
 
-// armIPC says which folders cannot be watched, or that none can.
-func armIPC(watch *files.PathWatch) (unwatched string, err error) {
+// armWatch returns the folders that cannot be watched, or an error if none can.
+func armWatch(watch *files.PathWatch) (unwatched string, err error) {
 	sees, errs := watch.Arm()
 	var texts []string
 	for _, err := range errs {

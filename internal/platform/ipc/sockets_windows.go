@@ -18,8 +18,8 @@ import (
 	"sidetone/internal/winpipe"
 )
 
-// Sockets lists the discord-ipc-0 to -9 that exist now in the folders, in the order of folder
-// and number. It asks for each name: to open a pipe, even for its attributes, is to connect.
+// Sockets lists the existing discord-ipc-0 to -9 in the order of folder and number. It asks for each name, since to open a pipe, even for
+// its attributes, is to connect.
 func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	for _, folder := range m.list() {
 		for i := range ipcNumbers {
@@ -31,9 +31,8 @@ func (m Machine) Sockets() (sockets []local.Socket, notes []health.Condition) {
 	return sockets, nil
 }
 
-// Dial connects to a client's pipe and says who made it, as far as the OS tells. It takes
-// 5 s at most if ctx has no deadline. Errors say the path, the reason and the remedy. The
-// client cannot act in this user's name (anonymous impersonation).
+// Dial connects to a client's pipe and returns the process that made it, as far as the OS tells. It takes 5 s at most if ctx has no
+// deadline. Errors contain path, reason and remedy. The client cannot impersonate this user (anonymous impersonation).
 func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	ctx, cancel := dialContext(ctx)
 	defer cancel()
@@ -48,17 +47,17 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	return conn, peer, nil
 }
 
-// dialHints say what the reasons mean for which a client's pipe cannot be dialled, and what to do.
+// dialHints explain why a client's pipe cannot be dialled.
 var dialHints = []dialHint{
 	{fs.ErrPermission, "it runs as administrator or belongs to another user; run both as the same user, and neither of them as administrator"},
 	{fs.ErrNotExist, "the client has ended; start the client"},
 	{context.DeadlineExceeded, "the client does not take connections, it may hang; restart the client"},
 }
 
-// administrators own what one of them makes who has all their rights.
+// administrators own what an elevated administrator creates.
 const administrators = "S-1-5-32-544"
 
-// pipeOwner says whose the connected pipe is.
+// pipeOwner returns the process that made the connected pipe.
 func pipeOwner(pipe windows.Handle) local.Process {
 	var pid uint32
 	if err := windows.GetNamedPipeServerProcessId(pipe, &pid); err != nil {
@@ -67,14 +66,14 @@ func pipeOwner(pipe windows.Handle) local.Process {
 	p := openProcess(pid)
 	defer p.close()
 	owner, _ := acl.Owner(pipe, windows.SE_KERNEL_OBJECT) // "": unknown
-	if wine.Is() {                                        // where all pipes have one owner, that of no user
+	if wine.Is() {                                        // there all pipes have the same owner, who is no user
 		owner = p.UID
 	}
 	return ownedBy(p.Process, owner, session.User())
 }
 
-// ownedBy is the process p, which says that it has made a pipe with that owner. For the owner Windows vouches, for the process it does
-// not: so it can only take away from what the owner proves.
+// ownedBy returns the process p, which claims to have made a pipe with that owner. Windows vouches for the owner but not for the process,
+// so the process can only weaken what the owner proves.
 func ownedBy(p local.Process, owner, me string) local.Process {
 	switch {
 	case owner == administrators: // the process says which of them, unless it is denied
@@ -88,5 +87,5 @@ func ownedBy(p local.Process, owner, me string) local.Process {
 	return p
 }
 
-// watchLimit knows of no limit that could be raised.
+// watchLimit returns nil: there is no limit to raise.
 func watchLimit(error) error { return nil }

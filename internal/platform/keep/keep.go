@@ -1,4 +1,4 @@
-// Package keep has little texts outlast a restart of the agent.
+// Package keep stores short texts that must survive a restart of the agent.
 package keep
 
 import (
@@ -11,23 +11,23 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// A Text is kept for as long as its place is. String says where that is.
+// A Text is a stored text. String says where it is stored.
 type Text interface {
 	Read() ([]byte, error) // fs.ErrNotExist: there is none
 	Write([]byte) error
-	Remove() error // also where there is none
+	Remove() error // no error if there is none
 	String() string
 }
 
-// File keeps a text in a file at this path, whose folder is made.
+// File stores a text in the file at this path. Its folder is made.
 type File string
 
 func (f File) String() string { return string(f) }
 
-// Read does not wait for a pipe.
+// Read does not block at a pipe.
 func (f File) Read() ([]byte, error) { return strictyaml.ReadFile(string(f)) }
 
-// Write replaces what is there.
+// Write replaces the text.
 func (f File) Write(text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(string(f)), 0o700); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (f File) Write(text []byte) error {
 	return files.Replace(string(f), text, 0o600)
 }
 
-// Remove leaves the folder.
+// Remove leaves the folder in place.
 func (f File) Remove() error {
 	if err := os.Remove(string(f)); !errors.Is(err, fs.ErrNotExist) {
 		return err

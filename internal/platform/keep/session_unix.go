@@ -8,8 +8,8 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// UntilLogOff is where a vendor's agent keeps a text that goes when the user's last log-in session ends. ErrUnsupported: this user has no
-// such place.
+// UntilLogOff returns the place for a text of a vendor's agent that vanishes when the user's last log-in session ends.
+// errors.ErrUnsupported means that this user has no such place.
 func UntilLogOff(getenv func(string) string, vendor, _, name string) (Text, error) {
 	folder, err := paths.SessionFolder(getenv, vendor)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"sidetone/internal/platform/windows/acl"
 )
 
-// volatileKey is one of the user's registry that is in memory alone: Windows unloads that at the end of the user's last session.
+// volatileKey is a key of the user's registry that exists only in memory: Windows unloads it at the end of the user's last session.
 const volatileKey = `Software\Sidetone.UntilLogOff`
 
-// UntilLogOff is where an agent with that state folder keeps a text for as long as the user is logged on. Windows has the key for longer
-// where a program of the user, or another session, goes on: so the text is of one log-on alone.
+// UntilLogOff returns the place for a text of the agent with that state folder that is kept while the user is logged on. Windows keeps
+// the key longer if a program of the user or another session goes on, so each log-on has its own value.
 func UntilLogOff(_ func(string) string, _, stateFolder, name string) (Text, error) {
 	if !filepath.IsAbs(stateFolder) {
 		return nil, errors.New("keep until the log-off: the state folder is not known")
@@ -34,7 +34,7 @@ func valueOf(path string, logon uint64) value {
 	return value(fmt.Sprintf("%s of log-on %x", path, logon))
 }
 
-// value is one of that key, called like the file that it stands for, so that no two agents share one, and like the log-on.
+// value is a value of that key. It is named after the file that it stands for, so that no two agents share one, and after the log-on.
 type value string
 
 func (v value) String() string { return fmt.Sprintf(`the value %s of HKCU\%s`, string(v), volatileKey) }
@@ -82,7 +82,7 @@ func (v value) wrap(what string, err error) error {
 
 var regCreateKeyEx = windows.NewLazySystemDLL("advapi32.dll").NewProc("RegCreateKeyExW")
 
-// createVolatile opens a key of the user, or makes it a volatile one, which registry.CreateKey does not.
+// createVolatile opens a key of the user, or creates it as a volatile one, which registry.CreateKey cannot do.
 func createVolatile(path string) (registry.Key, error) {
 	const volatile = 1
 	path16, err := windows.UTF16PtrFromString(path)

@@ -13,10 +13,10 @@ import (
 	"sidetone/internal/health"
 )
 
-// Tree is a system's folders of devices.
+// Tree holds a system's folders of devices.
 type Tree struct{ Sys, Dev string }
 
-// OpenTree finds them in root, or in that of the running system where root is "".
+// OpenTree returns those in root, or of the running system if root is "".
 func OpenTree(root string) (Tree, error) {
 	root = cmp.Or(root, "/")
 	if info, err := os.Stat(root); err != nil {
@@ -27,15 +27,15 @@ func OpenTree(root string) (Tree, error) {
 	return TreeIn(root), nil
 }
 
-// TreeIn is the tree in the folder root.
+// TreeIn returns the tree in the folder root.
 func TreeIn(root string) Tree { return Tree{filepath.Join(root, "sys"), filepath.Join(root, "dev")} }
 
-// Class returns the paths of the entries of a class of devices, in the order of their numbers.
+// Class returns the paths of the entries of a device class, in numerical order.
 func (t Tree) Class(name string) ([]string, error) {
 	class := filepath.Join(t.Sys, "class", name)
 	entries, err := os.ReadDir(class)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(class)) // without a class folder this is no sysfs
+		_, err = os.Stat(filepath.Dir(class)) // without the folder of all classes this is no sysfs
 	}
 	var paths []string
 	for _, e := range entries {
@@ -45,15 +45,15 @@ func (t Tree) Class(name string) ([]string, error) {
 	return paths, err
 }
 
-// Hotplug hears when devices of one kind come and go, and when this user may or may no longer use them.
+// Hotplug notices when devices of one kind come and go, and when this user gains or loses access to them.
 type Hotplug struct {
 	kind    string // "camera"
 	readers []*Reader
 	notes   []health.Condition
 }
 
-// WatchHotplug calls notify after a kernel event of the subsystem and when a node in the folder dev that match accepts
-// has changed. notify must not block. What cannot be watched is in the log and in Notes.
+// WatchHotplug calls notify after a kernel event of the subsystem, and when a node in the folder dev that match accepts has changed.
+// notify must not block. What cannot be watched is logged and is in Notes.
 func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log *slog.Logger, notify func()) *Hotplug {
 	h := &Hotplug{kind: kind}
 	add := func(r *Reader, err error, without health.Code) {

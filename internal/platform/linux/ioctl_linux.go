@@ -17,10 +17,10 @@ func IoctlNumber(direction uintptr, kind byte, number, size uintptr) uintptr {
 	return direction | size<<16 | uintptr(kind)<<8 | number
 }
 
-// An Ioctl makes one ioctl; arg points to what the request's number says.
+// An Ioctl makes one ioctl; arg points to the argument that the request requires.
 type Ioctl func(request uintptr, arg unsafe.Pointer) error
 
-// IoctlOf makes them on an open file.
+// IoctlOf returns the Ioctl of an open file.
 func IoctlOf(fd int) Ioctl {
 	return func(request uintptr, arg unsafe.Pointer) error {
 		_, err := CallIoctl(fd, request, arg)
@@ -28,7 +28,7 @@ func IoctlOf(fd int) Ioctl {
 	}
 }
 
-// CallIoctl makes one ioctl on an open file, and returns the number that the kernel answers.
+// CallIoctl makes one ioctl on an open file, and returns the kernel's result.
 func CallIoctl(fd int, request uintptr, arg unsafe.Pointer) (int, error) {
 	for {
 		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))

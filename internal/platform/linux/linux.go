@@ -1,2 +1,2 @@
-// Package linux holds what several subjects share on Linux: sysfs, ioctls, and what the kernel tells of devices.
+// Package linux holds what several subjects share on Linux: sysfs, ioctls, inotify and the kernel's device events.
 package linux

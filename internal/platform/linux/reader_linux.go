@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// burstPause is how long events pile up before more are read: one wake-up is enough for all that a
-// program does to a folder at once. What counts may be noticed as much later.
+// burstPause is how long events pile up before more are read, so that a program that does many things in a folder at once causes one
+// wake-up. An event may be noticed that much later.
 const burstPause = 50 * time.Millisecond
 
-// ErrBurst is what a step returns that expects more of the same at once.
+// ErrBurst is returned by a step that expects more events at once.
 var ErrBurst = errors.New("part of a burst")
 
-// Reader runs step in a goroutine of its own until step fails: it takes what arrives on
-// file, which must be non-blocking so that Close wakes a step that waits for it.
+// Reader runs step in a goroutine of its own until step fails. step reads what arrives on file, which must be non-blocking so that Close
+// wakes it.
 type Reader struct {
 	file   *os.File
 	closed chan struct{}
@@ -24,18 +24,21 @@ type Reader struct {
 	err    error // why step ended; to be read after done is closed
 }
 
-// StartReader takes over file. It calls broke, which must not block, when step has failed but
-// for Close.
+// StartReader takes ownership of file. It calls broke, which must not block, when step has failed except because of Close.
 func StartReader(file *os.File, step func() error, broke func()) *Reader {
 	r := &Reader{file: file, closed: make(chan struct{}), done: make(chan struct{})}
 	r.close = sync.OnceFunc(func() { close(r.closed) })
 	go func() {
 		for r.err == nil {
-			if err := step(); !errors.Is(err, ErrBurst) {
+			err := step()
+			if !errors.Is(err, ErrBurst) {
 				r.err = err
 				continue
 			}
-			r.pause()
+			select {
+			case <-time.After(burstPause):
+			case <-r.closed:
+			}
 		}
 		close(r.done)
 		if r.Failed() != nil {
@@ -45,19 +48,10 @@ func StartReader(file *os.File, step func() error, broke func()) *Reader {
 	return r
 }
 
-func (r *Reader) pause() {
-	burst := time.NewTimer(burstPause)
-	defer burst.Stop()
-	select {
-	case <-burst.C:
-	case <-r.closed:
-	}
-}
-
-// Done is closed when nothing is read any more.
+// Done is closed when reading has ended.
 func (r *Reader) Done() <-chan struct{} { return r.done }
 
-// Failed returns why nothing is read any more; nil while all is well and after Close.
+// Failed returns why reading has ended; nil while it goes on and after Close.
 func (r *Reader) Failed() error {
 	select {
 	case <-r.done:
@@ -72,7 +66,7 @@ func (r *Reader) Failed() error {
 	}
 }
 
-// Close ends the reading and returns when step runs no more.
+// Close ends the reading and returns when step no longer runs.
 func (r *Reader) Close() error {
 	r.close()
 	err := r.file.Close()

@@ -10,22 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ueventKernel is the netlink group on which the kernel itself speaks; udev's own messages go
-// to another one.
+// ueventKernel is the netlink group of the kernel's own messages; udev uses another.
 const ueventKernel = 1
 
-// ueventMax is more than the kernel puts into one message (2 KiB of variables and a header).
+// ueventMax exceeds the kernel's longest message (2 KiB of variables and a header).
 const ueventMax = 8 << 10
 
-// A uevent is the kernel's word that a device came, went or changed.
+// A uevent is the kernel's message that a device came, went or changed.
 type uevent struct {
 	Action    string // add, remove, change, bind, ...
 	DevPath   string // below /sys
 	Subsystem string // video4linux, sound, hidraw, ...
 }
 
-// parseUevent reads "ACTION@DEVPATH\0KEY=VALUE\0...". It is false for anything else, udev's
-// own format among it.
+// parseUevent parses "ACTION@DEVPATH\0KEY=VALUE\0...". It returns false for anything else, such as udev's own format.
 func parseUevent(msg []byte) (uevent, bool) {
 	header, rest, ok := bytes.Cut(msg, []byte{0})
 	action, path, at := bytes.Cut(header, []byte("@"))
@@ -41,8 +39,8 @@ func parseUevent(msg []byte) (uevent, bool) {
 	return e, e.Subsystem != ""
 }
 
-// watchUevents calls notify after each kernel event of one of the subsystems, when events may
-// have been lost, and when it can hear no more. notify must not block.
+// watchUevents calls notify after each kernel event of one of the subsystems, when events may have been lost, and when watching has
+// failed. notify must not block.
 func watchUevents(notify func(), subsystems ...string) (*Reader, error) {
 	file, err := openUevents()
 	if err != nil {
@@ -63,7 +61,7 @@ func openUevents() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "kernel device events"), nil
 }
 
-// receive waits for one message and says which netlink port sent it: 0 is the kernel.
+// receive waits for one message and returns the netlink port of its sender: 0 is the kernel.
 type receive func(buf []byte) (n int, port uint32, err error)
 
 func receiver(file *os.File) receive {
@@ -91,14 +89,13 @@ func receiver(file *os.File) receive {
 	}
 }
 
-// ueventStep handles one message. Any process with the right may send to the group, hence
-// only the kernel's own port is believed.
+// ueventStep handles one message. Any process with the right may send to the group, so only messages from the kernel's port count.
 func ueventStep(receive receive, notify func(), subsystems []string) func() error {
 	buf := make([]byte, ueventMax)
 	return func() error {
 		n, port, err := receive(buf)
 		switch {
-		case errors.Is(err, unix.ENOBUFS): // the queue was full: what was lost is unknown
+		case errors.Is(err, unix.ENOBUFS): // the queue was full, and events were lost
 			notify()
 			return nil
 		case errors.Is(err, unix.EINTR):

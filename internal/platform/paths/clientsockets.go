@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// sandboxed are the folders below $XDG_RUNTIME_DIR into which Flatpak and Snap put the sockets
-// of the clients that they run (rule R7).
+// sandboxed are the folders below $XDG_RUNTIME_DIR in which Flatpak and Snap clients have their sockets (rule R7).
 var sandboxed = []string{
 	"app/com.discordapp.Discord",
 	"snap.discord",
@@ -16,10 +15,9 @@ var sandboxed = []string{
 	"snap.discord-canary",
 }
 
-// ClientSockets returns the folders in which clients open discord-ipc-0 to -9 on an OS (a GOOS
-// value), best first (rule R7): the first that is set of XDG_RUNTIME_DIR, TMPDIR, TMP and TEMP,
-// else /tmp, then those of Flatpak and Snap. A variable with a relative path does not count:
-// nobody but the client knows what it is relative to. Windows has one place for all pipes.
+// ClientSockets returns the folders in which clients open discord-ipc-0 to -9 on an OS (a GOOS value), best first (rule R7): the first
+// that is set of XDG_RUNTIME_DIR, TMPDIR, TMP and TEMP, else /tmp, then those of Flatpak and Snap. A variable with a relative path is
+// ignored, since only the client knows what it is relative to. Windows has one place for all pipes.
 func ClientSockets(goos string, getenv func(string) string) []string {
 	if goos == "windows" {
 		return []string{`\\.\pipe\`}

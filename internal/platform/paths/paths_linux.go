@@ -1,20 +1,22 @@
 package paths
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/strictyaml"
 )
 
-// AgentsFolder is where all vendors' agents of this user have their sockets and locks: sidetone in
-// $XDG_RUNTIME_DIR.
+// AgentsFolder returns the folder in which all vendors' agents of this user have their sockets and locks: sidetone in $XDG_RUNTIME_DIR.
 //
-// Where that is not set, as under cron or su, it is in /run/user/UID, which is what it is set
-// to where it is set, so that both find each other; and without that it is /tmp/sidetone-UID. The
-// user's cache is no place for it: home folders may be shared with other machines, on which
-// neither socket nor lock mean anything.
+// If that is not set, as under cron or su, it is in /run/user/UID, which is the usual value, so that both find each other; and without
+// that folder it is /tmp/sidetone-UID. The user's cache would be wrong: home folders may be shared with other machines, on which neither
+// sockets nor locks work.
 func AgentsFolder(getenv func(string) string) (string, error) {
 	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
 		return filepath.Join(runtime, "sidetone"), nil
@@ -28,4 +30,56 @@ func agentsFolder(run, temp string) string {
 		return filepath.Join(own, "sidetone")
 	}
 	return filepath.Join(temp, "sidetone-"+session.User())
+}
+
+const stateName = "sidetone"
+
+// stateBase follows the XDG base directory specification.
+func stateBase(getenv func(string) string) (string, error) {
+	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return state, nil
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state"), nil
+	}
+	return "", errors.New("state folder: neither XDG_STATE_HOME nor HOME is set to an absolute path")
+}
+
+// SessionFolder returns the folder of a vendor's agent that vanishes with the user's last log-in session, when the system removes the
+// user's runtime folder. errors.ErrUnsupported means that this user has none.
+func SessionFolder(getenv func(string) string, vendor string) (string, error) {
+	folder, err := AgentsFolder(getenv)
+	if err == nil && filepath.Base(folder) != "sidetone" {
+		err = fmt.Errorf("folder of the session: %w: %s outlives it", errors.ErrUnsupported, folder)
+	}
+	return filepath.Join(folder, vendor), err
+}
+
+// Downloads returns the user's download folder, where browsers may read a page.
+//
+// A browser from a Snap or Flatpak has its own temporary folder and sees no hidden folders, so it would find nothing in /tmp, ~/.cache or
+// $XDG_RUNTIME_DIR, but it may read the download folder. The desktop configures where that is (xdg-user-dirs); the default is
+// ~/Downloads. If it does not exist, Downloads returns the home folder, where a Snap may read what is not hidden.
+func Downloads(getenv func(string) string) (string, error) {
+	home := getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", errors.New("folder of downloads: HOME is not set to an absolute path")
+	}
+	settings := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(settings) {
+		settings = filepath.Join(home, ".config")
+	}
+	named := filepath.Join(home, "Downloads")
+	if text, err := strictyaml.ReadFile(filepath.Join(settings, "user-dirs.dirs")); err == nil {
+		for line := range strings.Lines(string(text)) {
+			value, is := strings.CutPrefix(strings.TrimSpace(line), "XDG_DOWNLOAD_DIR=")
+			if is {
+				named = strings.Replace(strings.Trim(value, `"`), "$HOME", home, 1)
+			}
+		}
+	}
+	if info, err := os.Stat(named); filepath.IsAbs(named) && err == nil && info.IsDir() {
+		return named, nil
+	}
+	return home, nil
 }

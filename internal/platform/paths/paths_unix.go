@@ -7,8 +7,7 @@ import "path/filepath"
 // ControlSocket is the name of the socket in its vendor's folder.
 const ControlSocket = "agent.sock"
 
-// ControlAddress is the path of a vendor's control socket, in a folder of its own among those of all
-// agents.
+// ControlAddress returns the path of a vendor's control socket, in the vendor's folder among those of all agents.
 func ControlAddress(getenv func(string) string, vendor string) (string, error) {
 	folder, err := AgentsFolder(getenv)
 	if err != nil {
@@ -17,5 +16,11 @@ func ControlAddress(getenv func(string) string, vendor string) (string, error) {
 	return filepath.Join(folder, vendor, ControlSocket), nil
 }
 
-// VendorOf is the vendor of the agent at address, if that is a usual one.
+// VendorOf returns the vendor of the agent at address, if that is a usual one.
 func VendorOf(address string) string { return filepath.Base(filepath.Dir(address)) }
+
+// PolicyValues returns none: on this system the administrator's policy is in files.
+func PolicyValues(string) (key string, values map[string]string, err error) { return "", nil, nil }
+
+// CheckSystemSettings returns nil: only root can create files where the administrator's settings are.
+func CheckSystemSettings(string) error { return nil }

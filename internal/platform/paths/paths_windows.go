@@ -11,14 +11,14 @@ import (
 	"sidetone/internal/platform/session"
 )
 
-// Pipes is where all named Pipes are; PipePrefix begins the names of agents' control Pipes.
+// Pipes is the path of all named pipes; PipePrefix begins the names of agents' control pipes.
 const (
 	Pipes      = `\\.\pipe\`
 	PipePrefix = "sidetone-"
 )
 
-// AgentsFolder is where all vendors' agents of this user have their locks, in the user's local
-// application data. SHGetKnownFolderPath would have the whole shell loaded, into an agent that uses nothing else of it.
+// AgentsFolder returns the folder in which all vendors' agents of this user have their locks, in the user's local application data.
+// SHGetKnownFolderPath would load the whole shell, of which the agent uses nothing else.
 func AgentsFolder(func(string) string) (string, error) {
 	profile, err := profileFolder()
 	if err != nil {
@@ -36,14 +36,14 @@ func profileFolder() (string, error) {
 	return token.GetUserProfileDirectory()
 }
 
-// ControlAddress is the name of a vendor's control pipe, with the user's SID and the session in it:
-// Pipes are the whole machine's, and a user who is logged in twice has two clients.
+// ControlAddress returns the name of a vendor's control pipe. It contains the user's SID and the session: pipes belong to the whole
+// machine, and a user who is logged in twice has two clients.
 func ControlAddress(_ func(string) string, vendor string) (string, error) {
 	suffix, err := PipeSuffix()
 	return Pipes + PipePrefix + vendor + suffix, err
 }
 
-// PipeSuffix ends the name of a control pipe: whose it is, and of which session.
+// PipeSuffix returns the end of a control pipe's name: its user and session.
 func PipeSuffix() (string, error) {
 	sid := session.User()
 	if sid == "" {
@@ -53,8 +53,28 @@ func PipeSuffix() (string, error) {
 	return "-" + sid + "-" + session, err
 }
 
-// VendorOf is the vendor of the agent at address, if that is a usual one.
+// VendorOf returns the vendor of the agent at address, if that is a usual one.
 func VendorOf(address string) string {
-	suffix, _ := PipeSuffix() // without one there is no usual address
+	suffix, _ := PipeSuffix() // if it fails, no address is usual
 	return strings.TrimSuffix(strings.TrimPrefix(address, Pipes+PipePrefix), suffix)
+}
+
+const stateName = "Sidetone"
+
+// stateBase is the user's local application data according to the environment: only this user, the system and administrators may write
+// there.
+func stateBase(getenv func(string) string) (string, error) {
+	if data := getenv("LOCALAPPDATA"); filepath.IsAbs(data) {
+		return data, nil
+	}
+	return "", nil
+}
+
+// Downloads returns the user's download folder, where browsers may read a page.
+func Downloads(func(string) string) (string, error) {
+	folder, err := windows.KnownFolderPath(windows.FOLDERID_Downloads, 0)
+	if err != nil {
+		return "", fmt.Errorf("folder of downloads: %w", err)
+	}
+	return folder, nil
 }

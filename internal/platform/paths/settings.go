@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// UserSettings returns where the user's settings of a program are on an OS (a GOOS value), or "" where the
-// environment does not say.
+// UserSettings returns the path of the user's settings of a program on an OS (a GOOS value), or "" if the environment does not tell.
 func UserSettings(goos, program string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
@@ -25,13 +24,12 @@ func UserSettings(goos, program string, getenv func(string) string) string {
 	return under(getenv("HOME"), "/.config/"+program+"/config.yaml")
 }
 
-// Etc is the folder of the administrator's settings and policy on Linux. Tests that start the agent link it with another one (go build
-// -ldflags -X), so that what is set on a developer's machine changes nothing. No environment variable says it: a user could get round a
-// policy.
+// Etc is the folder of the administrator's settings and policy on Linux. Tests that start the agent link it with another value (go build
+// -ldflags -X), so that settings of a developer's machine have no effect. It is no environment variable: a user could evade a policy.
 var Etc = "/etc"
 
-// SystemSettings returns where the administrator's settings of a program are on an OS (a GOOS value), or ""
-// where the environment does not say.
+// SystemSettings returns the path of the administrator's settings of a program on an OS (a GOOS value), or "" if the environment does not
+// tell.
 func SystemSettings(goos, program string, getenv func(string) string) string {
 	switch goos {
 	case "windows":
@@ -43,8 +41,8 @@ func SystemSettings(goos, program string, getenv func(string) string) string {
 	}
 }
 
-// Policy returns the folder in which the administrator says what no user may change, in files like those of settings; "": there is none
-// on this OS.
+// Policy returns the folder of the administrator's policy, which no user can override, in files like those of settings; "" if there is
+// none on this OS.
 func Policy(goos, program string) string {
 	if goos == "windows" {
 		return ""
@@ -52,7 +50,7 @@ func Policy(goos, program string) string {
 	return strings.TrimSuffix(SystemSettings(goos, program, nil), "config.yaml") + "policy.d"
 }
 
-// PolicyFiles are the files of a folder of policy, in the order of their names. A folder that is not there has none.
+// PolicyFiles returns the files of a policy folder, sorted by name. A missing folder has none.
 func PolicyFiles(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if folder == "" || errors.Is(err, fs.ErrNotExist) {
@@ -61,21 +59,21 @@ func PolicyFiles(folder string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		isYAML := slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(e.Name()))
-		if isYAML && !strings.HasPrefix(e.Name(), ".") { // those are of editors and tools
+		if isYAML && !strings.HasPrefix(e.Name(), ".") { // hidden files belong to editors and tools
 			names = append(names, filepath.Join(folder, e.Name()))
 		}
 	}
 	return names, err
 }
 
-// PolicyKey is the key of a program's group policy, below HKEY_LOCAL_MACHINE.
+// PolicyKey returns the registry key of a program's group policy, below HKEY_LOCAL_MACHINE.
 func PolicyKey(program string) string { return `Software\Policies\` + folder(program) }
 
-// PackageKey is the key of what the administrator who installed a program's package has decided, below HKEY_LOCAL_MACHINE. It is not that
-// of group policies: a package would take their values for its own, and remove them.
+// PackageKey returns the registry key of the administrator's decisions at the installation of the package, below HKEY_LOCAL_MACHINE. It
+// is not that of group policies, since a package would take over their values and remove them.
 func PackageKey(program string) string { return `Software\` + folder(program) + `\Policy` }
 
-// folder is the name of a program's folder where those of other programs begin with a capital letter.
+// folder returns the name of a program's folder where folder names usually begin with a capital letter.
 func folder(program string) string {
 	if program == "sidetone" {
 		return "Sidetone"

@@ -15,8 +15,8 @@ import (
 
 const namespaceEnv = "SIDETONE_TEST_NAMESPACE"
 
-// InUserNamespace runs f as the calling test in another process, in a user namespace of its own: the limits that SetUserLimit sets there
-// count for nobody else.
+// InUserNamespace runs f, as the calling test, in another process with a user namespace of its own: limits that SetUserLimit sets there
+// affect nobody else.
 func InUserNamespace(t *testing.T, f func()) {
 	t.Helper()
 	if os.Getenv(namespaceEnv) != "" {
@@ -37,7 +37,7 @@ func InUserNamespace(t *testing.T, f func()) {
 	require.NoError(t, err, "%s", out)
 }
 
-// SetUserLimit sets one of /proc/sys/user.
+// SetUserLimit sets a limit in /proc/sys/user.
 func SetUserLimit(t *testing.T, name string, value int) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join("/proc/sys/user", name), []byte(strconv.Itoa(value)), 0o644))

@@ -1,4 +1,4 @@
-// Package platformtest is what the tests of several subjects share.
+// Package platformtest has helpers for the tests of several subjects.
 package platformtest
 
 import (
@@ -17,24 +17,24 @@ import (
 	"sidetone/internal/testlab/ipctest"
 )
 
-// Quiet is a log that nobody reads.
+// Quiet returns a logger that discards everything.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Deadline returns a context that ends long after what it is waited for has happened.
+// Deadline returns a context that ends long after any expected event.
 func Deadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// NoLeak checks for goroutines that are left over after all cleaning up. To be called first.
+// NoLeak checks for leaked goroutines after all cleanups. Call it first.
 func NoLeak(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before, ipctest.Kept) })
 }
 
-// Hear waits for a notification.
-func Hear(t *testing.T, b signal.Signal) {
+// AwaitSignal waits for a notification.
+func AwaitSignal(t *testing.T, b signal.Signal) {
 	t.Helper()
 	select {
 	case <-b:
@@ -43,7 +43,7 @@ func Hear(t *testing.T, b signal.Signal) {
 	}
 }
 
-// MustList lists what a source knows now.
+// MustList returns what a source lists now.
 func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
 	t.Helper()
 	got, err := source.List(t.Context())
@@ -51,7 +51,7 @@ func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
 	return got
 }
 
-// LeaveStale leaves a socket at path on which nobody listens.
+// LeaveStale leaves a stale socket at path.
 func LeaveStale(t *testing.T, path string) {
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ type SysTree struct {
 	Root string
 }
 
-// NewSysTree makes one without devices.
+// NewSysTree makes a tree without devices.
 func NewSysTree(t *testing.T) SysTree {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func NewSysTree(t *testing.T) SysTree {
 	return f
 }
 
-// Path is where something of the tree is.
+// Path returns the path of something in the tree.
 func (f SysTree) Path(rel string) string { return filepath.Join(f.Root, rel) }
 
 // Dir makes a folder and those above it.

@@ -11,15 +11,14 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// watchClockJumps calls set each time the wall clock has jumped against the monotonic one, as it
-// does when the machine wakes, and broke when it can tell no more. It costs nothing until
-// then. Neither may block.
+// watchClockJumps calls set each time the wall clock has jumped against the monotonic one, as it does when the machine wakes, and broke
+// when it can watch no longer. It costs nothing in between. Neither may block.
 func watchClockJumps(set, broke func()) (*linux.Reader, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("watch the wall clock: %w", err)
 	}
-	// That the timer is cancelled is the news. Should it ever end, that is one look too many.
+	// Its cancellation is the event. If it ever expires, set is called once too often.
 	far := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
 		unix.Close(fd)

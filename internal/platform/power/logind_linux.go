@@ -14,16 +14,16 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// systemBus is where the D-Bus specification puts the system bus, and where it is in truth.
+// systemBus is where the D-Bus specification puts the system bus, and where it really is.
 const systemBus = "unix:path=/var/run/dbus/system_bus_socket;unix:path=/run/dbus/system_bus_socket"
 
 const (
-	busTimeout  = 10 * time.Second // for a connection to be made and subscribed
+	busTimeout  = 10 * time.Second // to connect and subscribe
 	busRetryMin = time.Second
 	busRetryMax = time.Minute
 )
 
-// prepareForSleep is what logind says before a sleep (true) and after it (false).
+// prepareForSleep is logind's signal before a sleep (true) and after it (false).
 const (
 	logindName      = "org.freedesktop.login1"
 	logindPath      = "/org/freedesktop/login1"
@@ -31,8 +31,7 @@ const (
 	prepareForSleep = "PrepareForSleep"
 )
 
-// unixBus keeps the unix sockets of a D-Bus address, which is a list. A socket file that does
-// not exist is left out.
+// unixBus returns the usable unix sockets of a D-Bus address, which is a list. Missing socket files are left out.
 func unixBus(address string) (string, error) {
 	var usable, missing []string
 	for one := range strings.SplitSeq(address, ";") {
@@ -58,7 +57,7 @@ func unixBus(address string) (string, error) {
 	}
 }
 
-// busPause grows from one second to one minute; what is random in it keeps the agents of a machine apart.
+// busPause grows from one second to one minute, with jitter so that the agents of a machine do not all retry at once.
 func busPause(failures int) time.Duration {
 	d := min(busRetryMin<<min(failures, 6), busRetryMax)
 	return d/2 + rand.N(d/2)
@@ -79,23 +78,21 @@ func (w *logindWatch) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > busRetryMax { // it was connected, and for long
+		if time.Since(began) > busRetryMax { // it was connected for a long time
 			failures = 0
 		}
 		if failures == 0 {
-			w.log.Warn("logind tells nothing of sleep until the system bus is back", "address", w.address, "err", err)
+			w.log.Warn("logind does not report sleep until the system bus is back", "address", w.address, "err", err)
 		}
-		timer := time.NewTimer(w.pause(failures))
 		select {
-		case <-timer.C:
+		case <-time.After(w.pause(failures)):
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}
 }
 
-// follow serves one connection until it ends; the error says why, or why it did not come to be.
+// follow serves one connection until it ends; the error says why it ended or could not be made.
 func (w *logindWatch) follow(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection too
@@ -109,7 +106,7 @@ func (w *logindWatch) follow(ctx context.Context, again bool) error {
 		return err
 	}
 	if again {
-		w.log.Info("logind tells of sleep again")
+		w.log.Info("logind reports sleep again")
 	} else {
 		w.log.Debug("watching logind for resume from sleep")
 	}
@@ -121,8 +118,8 @@ func (w *logindWatch) follow(ctx context.Context, again bool) error {
 	return errors.New("the system bus closed the connection")
 }
 
-// subscribe connects to the bus and has logind's signals sent to signals, which is closed when
-// the connection ends. The connection lives until ctx ends.
+// subscribe connects to the bus and has logind's signals sent to signals, which is closed when the connection ends. The connection lives
+// until ctx ends.
 func (w *logindWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal) error {
 	conn, err := dbus.Connect(w.address, dbus.WithContext(ctx))
 	if err != nil {
@@ -140,7 +137,7 @@ func (w *logindWatch) subscribe(ctx context.Context, signals chan<- *dbus.Signal
 		return fmt.Errorf("ask the system bus for logind: %w", err)
 	}
 	if !running {
-		w.log.Warn("logind tells nothing of sleep: systemd-logind does not run (or elogind in its place)")
+		w.log.Warn("logind does not report sleep: systemd-logind does not run (or elogind in its place)")
 	}
 	return nil
 }

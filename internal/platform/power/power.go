@@ -1,3 +1,3 @@
-// Package power tells when the machine has woken from sleep, and when it was started. What each system tells of that is
-// WatchResume and Started of its file; what follows from it is in wakedetector.go.
+// Package power tells when the machine has woken from sleep, and when it was started. WatchResume and Started are in each system's file;
+// the logic that they share is in wakedetector.go.
 package power

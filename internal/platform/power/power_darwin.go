@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// WatchResume would call resumed each time the machine has woken from sleep. On macOS it cannot, and returns at once with
-// errors.ErrUnsupported.
+// WatchResume returns errors.ErrUnsupported at once.
 func WatchResume(context.Context, *slog.Logger, func(woke time.Time)) error {
 	return fmt.Errorf("resume from sleep is not noticed: %w on this operating system yet", errors.ErrUnsupported)
 }
 
-// Started is when the machine was started; zero: nobody knows.
+// Started returns the zero time: unknown.
 func Started() time.Time { return time.Time{} }
 
 var processStart = time.Now()
 
-// Uptime is how long this process has been running, in place of the machine. No change of the wall clock moves it; whether it
-// counts sleep is the system's choice.
+// Uptime is how long this process, in place of the machine, has been running. Setting the wall clock does not change it; whether it
+// counts sleep is up to the system.
 func Uptime() time.Duration { return time.Since(processStart) }

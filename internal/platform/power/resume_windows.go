@@ -12,10 +12,10 @@ import (
 	"sidetone/internal/platform/windows/broadcast"
 )
 
-// What a PowerBroadcast tells, of winuser.h.
+// Events of a PowerBroadcast (winuser.h).
 const (
-	resumedBySystem = 0x12 // PBT_APMRESUMEAUTOMATIC: comes at the end of each sleep
-	resumedByUser   = 0x07 // PBT_APMRESUMESUSPEND: comes after it, if a user has woken the machine
+	resumedBySystem = 0x12 // PBT_APMRESUMEAUTOMATIC: at the end of each sleep
+	resumedByUser   = 0x07 // PBT_APMRESUMESUSPEND: after that, if a user has woken the machine
 )
 
 var (
@@ -26,17 +26,17 @@ var (
 )
 
 // WatchResume calls resumed once each time the machine has woken from sleep, until ctx ends; then it returns nil. Windows tells all
-// windows, and its clocks, of which one does not run meanwhile, tell a sleep from a clock that was set. Where it cannot tell WatchResume
-// returns at once with an error for people to read.
+// windows, and its clocks, of which one stops during sleep, distinguish a sleep from a clock that was set. If neither can tell,
+// WatchResume returns at once with an error for people to read.
 //
-// woke is not before the machine fell asleep, and as near to when it woke as is known; it bears a monotonic reading. resumed must not
+// woke is not before the machine fell asleep, and as close to the wake-up as is known; it has a monotonic reading. resumed must not
 // block.
 func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.Time)) error {
 	w := newWakeDetector(kernelClocks(), resumed)
 	heard, err := broadcast.Subscribe(func(m broadcast.Message) (answer uintptr, handled bool) {
 		switch {
 		case m.ID == broadcast.PowerBroadcast && m.Param == resumedBySystem:
-			w.onResumeTold()
+			w.onResumeReported()
 		case m.ID == broadcast.TimeChange, m.ID == broadcast.PowerBroadcast && m.Param == resumedByUser:
 			w.onClockSet()
 		}
@@ -46,10 +46,10 @@ func WatchResume(ctx context.Context, log *slog.Logger, resumed func(woke time.T
 		return fmt.Errorf("resume from sleep is not noticed: %w", err)
 	}
 	defer heard.Close()
-	// Without it a machine that never sleeps as a whole (modern standby) tells nothing.
+	// Without it, a machine with modern standby reports nothing.
 	const toWindow = 0
 	if handle, _, err := registerSuspendResume.Call(uintptr(heard.Window()), toWindow); handle != 0 {
-		defer unregisterSuspendResume.Call(handle) //nolint:errcheck // the window ends it, too
+		defer unregisterSuspendResume.Call(handle) //nolint:errcheck // closing the window ends it, too
 	} else {
 		log.Warn("resume from modern standby is not noticed", "err", err)
 	}
@@ -62,16 +62,16 @@ func kernelClocks() clocks {
 	return clocks{boot: Uptime, monotonic: awake, now: time.Now}
 }
 
-// readClock is what one of the system's clocks shows, which counts units of 100 ns.
+// readClock reads one of the system's clocks, which count units of 100 ns.
 func readClock(query *windows.LazyProc) time.Duration {
 	var now uint64
 	_, _, _ = query.Call(uintptr(unsafe.Pointer(&now)))
 	return time.Duration(now) * 100
 }
 
-// Uptime is how long the machine has been running, sleep included. No change of the wall clock moves it.
+// Uptime is how long the machine has been running, including sleep. Setting the wall clock does not change it.
 func Uptime() time.Duration { return readClock(queryInterruptTime) }
 
-// Started is when the machine was started, by the clock on the wall as it is now. Where Windows saves the time of a start ("fast
-// startup") that may be days ago: what runs was put away meanwhile as for a sleep.
+// Started is when the machine was started, by the current wall clock. With "fast startup" that may be days ago: the system was then
+// hibernated.
 func Started() time.Time { return time.Now().Round(0).Add(-Uptime()) }

@@ -35,8 +35,8 @@ func TestAWakeIsToldOnce(t *testing.T) {
 	const noticed, said = 3 * time.Millisecond, 400 * time.Millisecond // after the sleep
 	steps := map[string]func(*bed){
 		"clock alone":      func(b *bed) { b.awake += noticed; b.onClockSet() },
-		"clock, then word": func(b *bed) { b.awake += noticed; b.onClockSet(); b.awake += said; b.onResumeTold() },
-		"word, then clock": func(b *bed) { b.awake += noticed; b.onResumeTold(); b.awake += said; b.onClockSet() },
+		"clock, then word": func(b *bed) { b.awake += noticed; b.onClockSet(); b.awake += said; b.onResumeReported() },
+		"word, then clock": func(b *bed) { b.awake += noticed; b.onResumeReported(); b.awake += said; b.onClockSet() },
 		"clock twice":      func(b *bed) { b.awake += noticed; b.onClockSet(); b.onClockSet() },
 		"clock of another": func(b *bed) { b.awake += noticed; b.onClockSet(); b.awake += 2 * sameWake; b.onClockSet() },
 	}
@@ -72,7 +72,7 @@ func TestLogindAloneTellsOfAWake(t *testing.T) {
 	b := newBed()
 	for range 2 {
 		b.sleep(0)
-		b.onResumeTold()
+		b.onResumeReported()
 	}
 	require.Len(t, b.woke, 2)
 	require.Equal(t, b.awake, b.woke[1])
@@ -84,7 +84,7 @@ func TestLogindSpeaksOfAnotherWake(t *testing.T) {
 	b.sleep(time.Hour)
 	b.onClockSet()
 	b.awake += sameWake
-	b.onResumeTold()
+	b.onResumeReported()
 	require.Len(t, b.woke, 2)
 }
 

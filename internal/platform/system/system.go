@@ -1,3 +1,2 @@
-// Package system says which operating system this is, for people who look for the cause of a fault, what this process uses of it, and lets
-// another program take its place.
+// Package system identifies the operating system, measures what this process uses of it, and replaces this process with another program.
 package system

@@ -4,8 +4,8 @@ package system
 
 import "errors"
 
-// ResidentMemory is not known here: errors.ErrUnsupported.
+// ResidentMemory returns errors.ErrUnsupported.
 func ResidentMemory() (bytes uint64, err error) { return 0, errors.ErrUnsupported }
 
-// OpenFiles is not known here: errors.ErrUnsupported.
+// OpenFiles returns errors.ErrUnsupported.
 func OpenFiles() (int, error) { return 0, errors.ErrUnsupported }

@@ -8,14 +8,14 @@ import (
 	"sidetone/internal/devices"
 )
 
-// Hardware is what Windows' ids of a device say of it.
+// Hardware is what the ids of a device on Windows say about it.
 type Hardware struct {
 	Bus      devices.Bus
 	VID, PID string // 4 lower-case hex digits; "": not in the id
-	Serial   string // as the device gives it; "": it gives none, or is no USB device
+	Serial   string // of a USB device that has one
 }
 
-// buses are the enumerators of Windows whose devices have a bus that catalogues know.
+// buses maps Windows' enumerators to the buses that catalogues know.
 var buses = map[string]devices.Bus{
 	"USB":         devices.USB,
 	"BTHENUM":     devices.Bluetooth,
@@ -30,16 +30,16 @@ var buses = map[string]devices.Bus{
 	"SWD":         devices.Virtual,
 }
 
-// A Bluetooth device says whose number the vendor's is (0001: the Bluetooth SIG's, 0002: USB's), and puts it behind that.
+// A Bluetooth id has the source of its vendor number (0001: the Bluetooth SIG, 0002: USB) in front of it.
 var (
 	vendorOf  = regexp.MustCompile(`(?i)(?:^|[\\&_])VID[_&](?:000[12])?([0-9A-F]{4})(?:[\\&_]|$)`)
 	productOf = regexp.MustCompile(`(?i)[\\&_]PID[_&]([0-9A-F]{4})(?:[\\&_]|$)`)
 )
 
-// parseInstance reads the instance id of a device, ENUMERATOR\DEVICE\INSTANCE, as in
-// USB\VID_046F&PID_0001\A1. It knows as much of any other text as of a device of a bus that it does not know: nothing.
+// parseInstance parses the instance id of a device, ENUMERATOR\DEVICE\INSTANCE, as in USB\VID_046F&PID_0001\A1. The result is empty for
+// any other text or an unknown bus.
 //
-// A last part with '&' in it was made up by Windows, for a device without a serial number, and for each interface of a USB device.
+// Windows makes up a last part that contains '&', for a device without a serial number and for each interface of a USB device.
 func parseInstance(id string) Hardware {
 	parts := strings.Split(id, `\`)
 	if len(parts) != 3 {
@@ -59,8 +59,8 @@ func parseInstance(id string) Hardware {
 	return h
 }
 
-// InstanceOf returns the instance id in the path of one of the device's interfaces, \\?\usb#vid_046f&pid_0001#a1#{CLASS}\REFERENCE;
-// "" where there is none. Windows tells the letters of both apart in no case.
+// InstanceOf returns the instance id in the path of a device interface, \\?\usb#vid_046f&pid_0001#a1#{CLASS}\REFERENCE, or "". Both are
+// case-insensitive.
 func InstanceOf(path string) string {
 	_, path, found := strings.Cut(path, `\\?\`)
 	parts := strings.Split(path, "#")
@@ -70,12 +70,12 @@ func InstanceOf(path string) string {
 	return strings.Join(parts[:3], `\`)
 }
 
-// ancestors is how far above one of its functions a device is looked for.
+// ancestors is how many levels above one of its functions a device is searched for.
 const ancestors = 4
 
-// Identify is what an instance id says, and those of the devices above it as long as they are the same device: the serial number is
-// that of the USB device, not of its interfaces, and a function of a Bluetooth device may lack all numbers. parent returns the id
-// of the device above, "" where that is not known.
+// Identify returns what an instance id says, and the ids of the devices above it that are the same device: the USB device has the serial
+// number, not its interfaces, and a function of a Bluetooth device may have no numbers. parent returns the id of the parent device, or
+// "".
 func Identify(id string, parent func(id string) string) Hardware {
 	h := parseInstance(id)
 	for range ancestors {
@@ -92,10 +92,10 @@ func Identify(id string, parent func(id string) string) Hardware {
 	return h
 }
 
-// unspecific are the containers that tell nothing: none at all, and the computer itself.
+// unspecific are containers that group nothing: no container, and the computer itself.
 var unspecific = []string{"", "{00000000-0000-0000-0000-000000000000}", "{00000000-0000-0000-FFFF-FFFFFFFFFFFF}"}
 
-// Container brings the ContainerId of a device, in braces, into the form of devices.Endpoint; "" where it groups nothing.
+// Container converts the ContainerId of a device, in braces, to the form of devices.Endpoint; "" if it groups nothing.
 func Container(guid string) string {
 	guid = strings.ToUpper(guid)
 	if slices.Contains(unspecific, guid) {

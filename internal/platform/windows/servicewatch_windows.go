@@ -13,23 +13,23 @@ import (
 
 var waitAlertably = windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitForSingleObjectEx")
 
-// serviceCalled is what Windows calls on the thread that waits. It need not do anything: the wait is over.
+// serviceCalled is the callback on the waiting thread. It does nothing: being called ends the wait.
 var serviceCalled = sync.OnceValue(func() uintptr { return syscall.NewCallback(func(uintptr) uintptr { return 0 }) })
 
-// watchRetry is when a service is looked for again that cannot be watched, as while it is installed anew.
+// watchRetry is when a service that cannot be watched is tried again, as while it is being reinstalled.
 const watchRetry = 30 * time.Second
 
-// A serviceWatch is a thread that waits for a service to start and to stop.
+// A serviceWatch is a thread that waits for a service to start and stop.
 type serviceWatch struct {
 	name    *uint16
 	open    func() (windows.Handle, error)
 	changed func()
 	retry   time.Duration
 	end     windows.Handle // an event
-	process uint32         // of the service when it was last looked at; 0: it did not run
+	process uint32         // the service's process when it was last checked; 0: it did not run
 }
 
-// WatchService has changed called when a service has stopped or started, until stop is called. It costs a thread that sleeps.
+// WatchService calls changed when a service has stopped or started, until stop is called. It costs a sleeping thread.
 func WatchService(name string, changed func()) (stop func(), err error) {
 	w := &serviceWatch{changed: changed, retry: watchRetry}
 	w.open = w.openService
@@ -66,10 +66,9 @@ func (w *serviceWatch) start() (stop func(), err error) {
 	}, nil
 }
 
-// run returns when it is to end.
+// run returns when the watch is to end.
 func (w *serviceWatch) run() {
-	// Windows says what it has to say to this thread, and may have it at hand still when nobody waits any more: so the thread ends
-	// with the goroutine.
+	// Callbacks are queued to this thread, and one may be left when nobody waits any more: so the thread ends with the goroutine.
 	runtime.LockOSThread()
 	notice := &windows.SERVICE_NOTIFY{Version: windows.SERVICE_NOTIFY_STATUS_CHANGE, NotifyCallback: serviceCalled()}
 	var pins runtime.Pinner
@@ -79,7 +78,7 @@ func (w *serviceWatch) run() {
 	}
 }
 
-// next waits until the service may have stopped or started, and tells of it; false: the watch is to end.
+// next waits until the service may have stopped or started, and reports it. It returns false when the watch is to end.
 func (w *serviceWatch) next(notice *windows.SERVICE_NOTIFY) bool {
 	wanted := uint32(windows.SERVICE_NOTIFY_STOPPED)
 	if w.process == 0 {
@@ -87,41 +86,41 @@ func (w *serviceWatch) next(notice *windows.SERVICE_NOTIFY) bool {
 	}
 	service, process, err := w.ask(wanted, notice)
 	if err != nil {
-		if w.process != 0 { // when it can be watched again it may be another, or have stopped
+		if w.process != 0 { // when it can be watched again it may have been restarted, or have stopped
 			w.process = 0
 			w.changed()
 		}
 		return w.wait(w.retry) != ended
 	}
-	defer windows.CloseServiceHandle(service) // which ends what was asked for
+	defer windows.CloseServiceHandle(service) // cancels the notification
 	if process != w.process {
 		w.process = process
 		w.changed()
 		return true
 	}
 	said := w.wait(windows.INFINITE * time.Millisecond)
-	if said == called && notice.NotificationTriggered&wanted != 0 { // else it is of what was asked for before, or that it is being deleted
-		// It may be as it was by now: several services share a process, which does not tell that one of them was started anew.
+	if said == called && notice.NotificationTriggered&wanted != 0 { // otherwise it is from an earlier request, or the service is being deleted
+		// The process may be the same: several services share one, which hides that one of them was restarted.
 		w.process, _ = running(service)
 		w.changed()
 	}
 	return said != ended
 }
 
-// What a wait has come to.
+// Results of wait.
 const (
 	ended  = 0    // the watch is to end: WAIT_OBJECT_0
 	called = 0xC0 // Windows has called: WAIT_IO_COMPLETION
 )
 
-// wait waits until Windows calls or the watch is to end, or for as long as that takes.
+// wait waits for a callback or the end of the watch, but no longer than most.
 func (w *serviceWatch) wait(most time.Duration) uint32 {
 	r, _, _ := waitAlertably.Call(uintptr(w.end), uintptr(most.Milliseconds()), 1)
 	return uint32(r)
 }
 
-// ask has Windows tell what is wanted of the service, and returns its process as it is after that. One that is to be deleted is
-// let go of, since it stays as long as somebody has it open.
+// ask requests a notification about the service, and returns its current process. It releases a service that is to be deleted, since that
+// exists as long as it is open.
 func (w *serviceWatch) ask(wanted uint32, notice *windows.SERVICE_NOTIFY) (service windows.Handle, process uint32, err error) {
 	if service, err = w.open(); err != nil {
 		return 0, 0, err
@@ -135,7 +134,7 @@ func (w *serviceWatch) ask(wanted uint32, notice *windows.SERVICE_NOTIFY) (servi
 	return service, process, err
 }
 
-// openService opens the service by a connection of its own to their manager, which forgets one that has fallen behind.
+// openService opens the service by a new connection to the service manager, which drops a client that has fallen behind.
 func (w *serviceWatch) openService() (windows.Handle, error) {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
 	if err != nil {
@@ -145,7 +144,7 @@ func (w *serviceWatch) openService() (windows.Handle, error) {
 	return windows.OpenService(manager, w.name, windows.SERVICE_QUERY_STATUS)
 }
 
-// running is the process of a service that runs, else 0.
+// running returns the process of a running service, else 0.
 func running(service windows.Handle) (process uint32, err error) {
 	var status windows.SERVICE_STATUS_PROCESS
 	var size uint32

@@ -23,14 +23,14 @@ const (
 	kindDeviceInterface = 5
 )
 
-// deviceInterface is DEV_BROADCAST_DEVICEINTERFACE_W up to the name, which ends with a zero.
+// deviceInterface is DEV_BROADCAST_DEVICEINTERFACE_W up to the name, which is zero-terminated.
 type deviceInterface struct {
 	size, kind, _ uint32
 	class         syswindows.GUID
 	name          [2]uint16
 }
 
-// path is the name, if the event is one of a device's interface: every program can send others of its own making.
+// path returns the name if the event is about a device interface: any program can send forged events.
 func (d *deviceInterface) path() string {
 	const header, most = unsafe.Offsetof(d.name), 2 * maxPath
 	if uintptr(d.size) < header || d.kind != kindDeviceInterface {
@@ -39,15 +39,15 @@ func (d *deviceInterface) path() string {
 	return syswindows.UTF16ToString(unsafe.Slice(&d.name[0], min(uintptr(d.size)-header, most)/2))
 }
 
-// A Watch hears of devices that come and go.
+// A Watch notices devices that come and go.
 type Watch struct {
 	messages   *broadcast.Subscription
 	registered uintptr
 }
 
-// NewWatch calls told for each interface of a class that arrives or is gone, one after another, until Close. told must return at once.
+// NewWatch calls told for each interface of a class that arrives or vanishes, one at a time, until Close. told must return at once.
 //
-// CM_Register_Notification would need no window; but Wine does not have it, and this way is the same on both.
+// CM_Register_Notification would need no window, but Wine lacks it, and this way works on both.
 func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Watch, error) {
 	messages, err := broadcast.Subscribe(func(m broadcast.Message) (uintptr, bool) {
 		if m.Data == 0 || m.Param != deviceArrival && m.Param != deviceRemoved {
@@ -71,8 +71,8 @@ func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Wat
 	return &Watch{messages, registered}, nil
 }
 
-// Close ends the watching. told is not called any more when it returns.
+// Close ends the watching. told is no longer called when it returns.
 func (w *Watch) Close() error {
-	_, _, _ = unregisterDeviceNotification.Call(w.registered) // else it ends with the window
+	_, _, _ = unregisterDeviceNotification.Call(w.registered) // if it fails, the registration ends with the window
 	return w.messages.Close()
 }

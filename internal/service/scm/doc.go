@@ -1,3 +1,3 @@
-// Package scm is what Windows' service manager keeps of the agent's service beside its command: what it does when the service fails,
-// and of which privileges it takes none away. 'service install' sets it, and so does the package for Windows Installer.
+// Package scm configures what Windows' service manager keeps of the agent's service beside its command: what to do when the service
+// fails, and which privileges it needs. Both 'service install' and the package for Windows Installer use it.
 package scm

@@ -12,41 +12,41 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// Privileges are all that the service keeps of the system's: to ask for users' tokens, to read the environment of a user as that user,
-// and to start programs with the tokens.
+// Privileges are the only ones that the service keeps: to get users' tokens, to read a user's environment as that user, and to start
+// programs with the tokens.
 var Privileges = []string{
 	"SeTcbPrivilege", "SeImpersonatePrivilege", "SeAssignPrimaryTokenPrivilege", "SeIncreaseQuotaPrivilege", "SeChangeNotifyPrivilege",
 }
 
-// Actions are what Windows does when the service fails the first time in a day, the second time, and each time after.
+// Actions are what Windows does when the service fails for the first time in a day, for the second, and each time after.
 var Actions = []mgr.RecoveryAction{
 	{Type: mgr.ServiceRestart, Delay: time.Second},
 	{Type: mgr.ServiceRestart, Delay: 30 * time.Second},
 	{Type: mgr.ServiceRestart, Delay: 5 * time.Minute},
 }
 
-// Configure has Windows take all other privileges from the service's process before it starts, and start it again where the process fails
-// or is ended. A service that ends with an error by itself stays down, as is Windows' default: it does so only where users could change
-// its programs, and each start would say so again in the event log. Whatever of it fails, the rest is done.
+// Configure has Windows take all other privileges from the service's process before it starts, and start it again when the process
+// crashes or is killed. A service that ends by itself with an error stays down, as is Windows' default: it does so only if users could
+// change its programs, and each start would log that again. If one of these settings fails, the others are made all the same.
 func Configure(s *mgr.Service) error {
 	day := uint32((24 * time.Hour).Seconds())
 	return errors.Join(
-		at("required privileges", requirePrivileges(s)),
-		at("recovery actions", s.SetRecoveryActions(Actions, day)),
-		at("no restart after errors", s.SetRecoveryActionsOnNonCrashFailures(false)), // as earlier versions had it
+		wrap("required privileges", requirePrivileges(s)),
+		wrap("recovery actions", s.SetRecoveryActions(Actions, day)),
+		wrap("no restart after errors", s.SetRecoveryActionsOnNonCrashFailures(false)), // as earlier versions had it
 	)
 }
 
-// at says at what an error was.
-func at(what string, err error) error {
+// wrap adds to an error what it is about.
+func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// RestartsAfterErrors reports whether Windows starts the service again also where it ends with an error by itself, as earlier versions had
-// it. Wine knows no such flag.
+// RestartsAfterErrors reports whether Windows also restarts the service when it ends by itself with an error, as earlier versions
+// configured it. Wine does not know the flag.
 func RestartsAfterErrors(s *mgr.Service) (bool, error) {
 	is, err := s.RecoveryActionsOnNonCrashFailures()
 	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
@@ -55,7 +55,7 @@ func RestartsAfterErrors(s *mgr.Service) (bool, error) {
 	return is, err
 }
 
-// ConfigureByName does so with the service of a name.
+// ConfigureByName configures the service of that name.
 func ConfigureByName(name string) error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -78,7 +78,7 @@ func requirePrivileges(s *mgr.Service) error {
 	return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, (*byte)(unsafe.Pointer(&info)))
 }
 
-// privilegeList is as SERVICE_REQUIRED_PRIVILEGES_INFO wants it: each name ends in a zero, and the list in one more.
+// privilegeList is the format of SERVICE_REQUIRED_PRIVILEGES_INFO: names that end in a zero, and one more zero.
 func privilegeList() []uint16 {
 	return utf16.Encode([]rune(strings.Join(Privileges, "\x00") + "\x00\x00"))
 }

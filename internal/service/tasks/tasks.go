@@ -1,4 +1,4 @@
-// Package tasks is the task of Windows' Task Scheduler that starts an agent at log-in: what it says, and how it is registered and removed.
+// Package tasks defines, registers and removes the task of Windows' Task Scheduler that starts an agent at log-in.
 package tasks
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// About is what the definition says of the agent, and what all other registrations of it say.
+// About describes the agent, here and in all its other registrations.
 const About = "Tells the chat client which certified devices are there"
 
-// task is the definition of a task that Windows starts at log-in. docs/service.md says why each line is as it is.
+// task is the definition of a task that runs at log-in. docs/service.md explains each line.
 const task = `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
@@ -51,13 +51,13 @@ const task = `<?xml version="1.0" encoding="UTF-16"?>
 </Task>
 `
 
-// Version is raised with each change of task, so that the next 'service install' writes it anew.
+// Version increases with each change of task, so that the next 'service install' writes it again.
 const Version = "1"
 
-// users is the group of all who may log on.
+// users is the SID of the group of all local users.
 const users = "S-1-5-32-545"
 
-// Text is the definition of the task that starts the agent of that name for one user, by SID, or for all ("").
+// Text returns the definition of the task that starts the agent of that name for one user, by SID, or for all ("").
 func Text(agent, user, program, arguments string) string {
 	who, trigger := "<GroupId>"+users+"</GroupId>", ""
 	if user != "" {
@@ -74,7 +74,7 @@ func inXML(text string) string {
 	return b.String()
 }
 
-// Parse reads back what a task's definition starts, and of which version it is.
+// Parse returns what a task's definition starts, and its version.
 func Parse(text string) (command, arguments, version string, err error) {
 	var read struct {
 		Version string                                `xml:"RegistrationInfo>Version"`

@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// What the Task Scheduler calls its service, and the places of methods (taskschd.h).
+// Class and interface of the Task Scheduler's service, and the slots of methods (taskschd.h).
 var (
 	classTaskScheduler = com.MustGUID("0F87369F-A4E5-4CFC-BD3E-73E6154572DD")
 	ifaceTaskService   = com.MustGUID("2FABA4C7-4DA9-4013-9697-20CC3FD40F85")
@@ -39,16 +39,16 @@ var (
 	sysFreeString  = windows.NewLazySystemDLL("oleaut32.dll").NewProc("SysFreeString")
 )
 
-// variant is one that holds nothing. It goes by its address.
+// variant is an empty VARIANT, which is passed by address.
 type variant [3]uint64
 
-// What the Task Scheduler says of a name that it does not know, and of a task that another user has made.
+// Results of the Task Scheduler for an unknown name, and for a task of another user.
 const (
 	errNoTask = com.HRESULT(0x80070002)
 	errDenied = com.HRESULT(0x80070005)
 )
 
-// inTasks calls do with the folder of all tasks.
+// inTasks calls do with the root folder of all tasks.
 func inTasks(what, name string, do func(folder *com.Object) error) error {
 	leave, err := com.Enter()
 	if err == nil {
@@ -85,14 +85,14 @@ func withFolder(do func(folder *com.Object) error) error {
 	return do(folder)
 }
 
-// Stored is a task as Windows has it.
+// Stored is a registered task.
 type Stored struct {
 	Text    string // its definition; "": there is none, or none that this user may read
 	Enabled bool
 	Owner   string // SID; "": not known
 }
 
-// Read reads a task. One that this user may not read is somebody else's, whatever its name says.
+// Read reads a task. One that this user may not read belongs to somebody else, whatever its name, and counts as absent.
 func Read(name string) (t Stored, err error) {
 	err = inTasks("read", name, func(folder *com.Object) error {
 		path, free := bstr(name)
@@ -117,7 +117,7 @@ func Read(name string) (t Stored, err error) {
 	return t, err
 }
 
-// textOf is what a method returns that takes further arguments first.
+// textOf calls a method whose last argument receives a text.
 func textOf(task *com.Object, slot int, args ...uintptr) (text string, err error) {
 	said := new(*uint16)
 	err = task.Call(slot, append(args, uintptr(unsafe.Pointer(said)))...)
@@ -128,7 +128,7 @@ func textOf(task *com.Object, slot int, args ...uintptr) (text string, err error
 	return text, err
 }
 
-// ownerOf is the SID of who may change a task as the owner; "": it is not told.
+// ownerOf returns the SID of a task's owner, who may change it, or "".
 func ownerOf(task *com.Object) string {
 	text, err := textOf(task, slotSecurity, windows.OWNER_SECURITY_INFORMATION)
 	if err != nil {
@@ -145,8 +145,8 @@ func ownerOf(task *com.Object) string {
 	return owner.String()
 }
 
-// Register registers a task, or changes it. Only an administrator may do so for all: then one that is there is removed first, since whoever
-// has made that may change it.
+// Register registers a task, or changes it. A task for all users takes an administrator, and one that exists is removed first, since its
+// creator could change it.
 func Register(name, text string, forAll bool) error {
 	how := uintptr(createOrUpdate)
 	if forAll {
@@ -172,7 +172,7 @@ func Register(name, text string, forAll bool) error {
 	})
 }
 
-// Remove removes a task; one that is not there is removed already.
+// Remove removes a task. A missing one is no error.
 func Remove(name string) error {
 	return inTasks("remove", name, func(folder *com.Object) error {
 		path, free := bstr(name)
@@ -184,11 +184,11 @@ func Remove(name string) error {
 	})
 }
 
-// bstr is a text as automation wants it.
+// bstr converts a text to a BSTR.
 func bstr(text string) (argument uintptr, free func()) {
 	text16, err := windows.UTF16PtrFromString(text)
 	if err != nil {
-		return 0, func() {} // of which no caller has one with a zero byte
+		return 0, func() {} // a zero byte, which no caller has
 	}
 	argument, _, _ = sysAllocString.Call(uintptr(unsafe.Pointer(text16)))
 	return argument, func() { _, _, _ = sysFreeString.Call(argument) }

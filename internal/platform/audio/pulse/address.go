@@ -3,14 +3,15 @@ package pulse
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
-// Address returns the path of the user's sound server socket: the first usable entry of
-// $PULSE_SERVER, else $PULSE_RUNTIME_PATH/native, else $XDG_RUNTIME_DIR/pulse/native. The
-// socket need not exist. A server on another machine is refused, since its devices are not
+// Address returns the path of the user's sound server socket: the first usable entry of $PULSE_SERVER, else $PULSE_RUNTIME_PATH/native,
+// else $XDG_RUNTIME_DIR/pulse/native. The socket need not exist. A server on another machine is refused, since its devices are not
 // plugged in here.
 func Address(getenv func(string) string) (string, error) {
 	return address(getenv, machineID, exists)
@@ -30,7 +31,7 @@ func address(getenv func(string) string, machineID func() string, exists func(st
 		"set XDG_RUNTIME_DIR (a login session does) or PULSE_SERVER=unix:/path/of/socket")
 }
 
-// fromServerList picks the first local entry whose socket exists, else the first local entry.
+// fromServerList returns the first local entry whose socket exists, else the first local entry.
 func fromServerList(servers []string, machineID func() string, exists func(string) bool) (string, error) {
 	var paths, refused []string
 	for _, entry := range servers {
@@ -71,8 +72,7 @@ func localPath(entry string, machineID func() string) (string, error) {
 	return path, nil
 }
 
-// machineID returns the id that marks entries for this machine, as the servers' own library
-// finds it.
+// machineID returns the id that marks entries for this machine, found as by PulseAudio's own library.
 func machineID() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if b, err := os.ReadFile(path); err == nil {
@@ -91,4 +91,51 @@ func machineID() string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+const cookieSize = 256
+
+// LoadCookie returns the authentication cookie: the file $PULSE_COOKIE, else the one in the user's configuration folder, else zeros. The
+// server accepts its own user without the right cookie, so a missing or unreadable file is no error.
+func LoadCookie(getenv func(string) string) []byte {
+	for _, path := range cookiePaths(getenv) {
+		if cookie, err := readCookie(path); err == nil {
+			return cookie
+		}
+	}
+	return make([]byte, cookieSize)
+}
+
+func cookiePaths(getenv func(string) string) []string {
+	if path := getenv("PULSE_COOKIE"); path != "" {
+		return []string{path}
+	}
+	var paths []string
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		paths = append(paths, filepath.Join(dir, "pulse", "cookie"))
+	}
+	if home := getenv("HOME"); home != "" {
+		paths = append(paths, filepath.Join(home, ".config", "pulse", "cookie"), filepath.Join(home, ".pulse-cookie"))
+	}
+	return paths
+}
+
+func readCookie(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would block
+		return nil, os.ErrInvalid
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	cookie := make([]byte, cookieSize)
+	if _, err := io.ReadFull(f, cookie); err != nil {
+		return nil, err
+	}
+	return cookie, nil
 }

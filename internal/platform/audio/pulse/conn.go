@@ -90,8 +90,8 @@ type request struct {
 	args    func(*encoder)
 }
 
-// Dial connects to the server's unix socket at address (see Address), authenticates and
-// agrees on a protocol version. ctx bounds all of it; 10 s at most.
+// Dial connects to the server's unix socket at address (see Address), authenticates, and agrees on a protocol version. ctx bounds all of
+// that, to 10 s at most.
 func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 	return dial(ctx, address, o, ourVersion)
 }
@@ -107,7 +107,7 @@ func dial(ctx context.Context, address string, o Options, version uint32) (*Conn
 	return open(ctx, nc, address, o, version)
 }
 
-// open makes a Conn of an open socket, which it owns from then on.
+// open makes a Conn of an open socket, which it then owns.
 func open(ctx context.Context, nc net.Conn, address string, o Options, version uint32) (*Conn, error) {
 	c := &Conn{
 		address: address,
@@ -168,8 +168,7 @@ func (c *Conn) Err() error {
 	}
 }
 
-// Close ends the connection and waits until its goroutine has ended. Requests that are under
-// way return an error. It always returns nil.
+// Close ends the connection and waits for its goroutine. Pending requests return an error. It always returns nil.
 func (c *Conn) Close() error {
 	c.abort(ErrClosed)
 	<-c.done

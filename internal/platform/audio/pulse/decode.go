@@ -101,7 +101,7 @@ func (d *decoder) u8() byte {
 	return d.byte()
 }
 
-// skip reads a value of the given type and fixed size that nobody needs.
+// skip skips a value of the given type and fixed size.
 func (d *decoder) skip(tag byte, size int) {
 	if d.tag(tag) {
 		d.next(size)

@@ -8,13 +8,13 @@ import (
 	"sidetone/internal/devices"
 )
 
-// EchoCancel is what is known of one loaded echo canceller: which devices it made, of which
-// microphone, and what it does to the sound. A field that cannot be derived is "" or Unknown.
+// EchoCancel describes a loaded echo canceller: the devices that it has made, its microphone, and what it does to the sound. Unknown
+// fields are "" or Unknown.
 type EchoCancel struct {
 	Module           uint32 // index of the module
-	SourceName       string // the source that it made
-	SourceMaster     string // the source whose sound it cleans
-	SinkName         string // the sink that it made
+	SourceName       string // the source that it has made
+	SourceMaster     string // the source whose sound it processes
+	SinkName         string // the sink that it has made
 	EchoCancellation devices.Tri
 	NoiseSuppression devices.Tri
 	GainControl      devices.Tri
@@ -22,8 +22,8 @@ type EchoCancel struct {
 	native bool // loaded by PipeWire itself, not through the PulseAudio protocol
 }
 
-// EchoCancels returns the echo cancellers among modules. It reads their arguments and fills
-// in the defaults of the server that runs them, where these are the same in every version.
+// EchoCancels returns the echo cancellers among modules. It reads their arguments and adds the defaults of the server, where they are the
+// same in all its versions.
 func EchoCancels(server ServerInfo, modules []Module) []EchoCancel {
 	onPipeWire := strings.Contains(server.PackageName, "PipeWire")
 	var list []EchoCancel
@@ -40,7 +40,7 @@ func EchoCancels(server ServerInfo, modules []Module) []EchoCancel {
 	return list
 }
 
-// made reports whether s is the source that e made.
+// made reports whether e has made the source s.
 func (e EchoCancel) made(s Source) bool {
 	if s.IsMonitor() {
 		return false
@@ -57,9 +57,8 @@ func (e EchoCancel) made(s Source) bool {
 	return e.SourceName != "" && s.Name == e.SourceName
 }
 
-// ProcessingOf returns what is known of the processing behind source s. ok is false if no
-// echo canceller made it. PipeWire allows several sources of one name: what their cancellers
-// disagree on is unknown.
+// ProcessingOf returns the processing of source s; ok is false if no echo canceller has made it. PipeWire allows several sources of one
+// name: what their cancellers disagree on is unknown.
 func ProcessingOf(cancels []EchoCancel, s Source) (e EchoCancel, ok bool) {
 	for _, c := range cancels {
 		switch {
@@ -86,7 +85,7 @@ func agreement(a, b EchoCancel) EchoCancel {
 	return a
 }
 
-// agree is the value that a and b share, otherwise unknown.
+// agree returns the value that a and b share, else Unknown.
 func agree(a, b devices.Tri) devices.Tri {
 	if a == b {
 		return a
@@ -94,10 +93,9 @@ func agree(a, b devices.Tri) devices.Tri {
 	return devices.Unknown
 }
 
-// pulseAudioEchoCancel knows PulseAudio's own module. Its default method is webrtc, or speex
-// in builds without webrtc; both clean, suppress noise and control gain unless told not to,
-// and they share no argument name, so that the arguments tell them apart. The method adrian
-// only cancels echo, null copies. Names default to the master's name and ".echo-cancel".
+// pulseAudioEchoCancel reads the arguments of PulseAudio's own module. Its default method is webrtc, or speex in builds without webrtc.
+// Both cancel echo, suppress noise and control gain unless told not to, and share no argument names, so the arguments reveal the method.
+// The method adrian only cancels echo, null only copies. Names default to the master's name and ".echo-cancel".
 func pulseAudioEchoCancel(m Module) EchoCancel {
 	e := EchoCancel{Module: m.Index}
 	args, ok := moduleArguments(m.Argument)
@@ -107,7 +105,7 @@ func pulseAudioEchoCancel(m Module) EchoCancel {
 	e.SourceMaster = args["source_master"]
 	e.SourceName = nameOr(args["source_name"], e.SourceMaster)
 	e.SinkName = nameOr(args["sink_name"], args["sink_master"])
-	knobs, ok := moduleArguments(args["aec_args"])
+	options, ok := moduleArguments(args["aec_args"])
 	if !ok {
 		return e
 	}
@@ -118,25 +116,25 @@ func pulseAudioEchoCancel(m Module) EchoCancel {
 		e.EchoCancellation, e.NoiseSuppression, e.GainControl = devices.True, devices.False, devices.False
 	case "", "webrtc", "speex":
 		e.EchoCancellation = devices.True
-		e.NoiseSuppression, e.GainControl = webrtcOrSpeex(method, knobs)
+		e.NoiseSuppression, e.GainControl = webrtcOrSpeex(method, options)
 	}
 	return e
 }
 
-func webrtcOrSpeex(method string, knobs map[string]string) (noise, gain devices.Tri) {
+func webrtcOrSpeex(method string, options map[string]string) (noise, gain devices.Tri) {
 	speex := method == "speex"
 	if method == "" {
 		for _, k := range []string{"agc", "denoise", "echo_suppress"} {
-			_, has := knobs[k]
+			_, has := options[k]
 			speex = speex || has
 		}
 	}
 	if speex {
-		return boolOr(knobs, "denoise", devices.True), boolOr(knobs, "agc", devices.True)
+		return boolOr(options, "denoise", devices.True), boolOr(options, "agc", devices.True)
 	}
 	// Analogue gain control is on and digital is off by default, one of them at most can be on.
-	noise = boolOr(knobs, "noise_suppression", devices.True)
-	gain = or(boolOr(knobs, "analog_gain_control", devices.True), boolOr(knobs, "digital_gain_control", devices.False))
+	noise = boolOr(options, "noise_suppression", devices.True)
+	gain = or(boolOr(options, "analog_gain_control", devices.True), boolOr(options, "digital_gain_control", devices.False))
 	return noise, gain
 }
 
@@ -147,9 +145,8 @@ func nameOr(name, master string) string {
 	return name
 }
 
-// pipeWirePulseEchoCancel knows the module of pipewire-pulse, which takes the arguments of
-// PulseAudio's. Old versions (0.3.65 for one) always run webrtc and overlook aec_args in
-// PulseAudio's words, new ones translate them; a value is known where both come to the same.
+// pipeWirePulseEchoCancel reads the arguments of the module of pipewire-pulse, which are those of PulseAudio's. Old versions (such as
+// 0.3.65) always use webrtc and ignore PulseAudio's aec_args, new ones translate them; a value is known if both give the same.
 func pipeWirePulseEchoCancel(m Module) EchoCancel {
 	e := EchoCancel{Module: m.Index}
 	args, ok := moduleArguments(m.Argument)
@@ -163,20 +160,20 @@ func pipeWirePulseEchoCancel(m Module) EchoCancel {
 		return e
 	}
 	e.EchoCancellation = devices.True
-	knobs, ok := moduleArguments(args["aec_args"])
+	options, ok := moduleArguments(args["aec_args"])
 	if !ok {
 		return e
 	}
-	oldNoise := spaBoolOr(knobs, webrtcNoise, devices.True)
-	oldGain := spaBoolOr(knobs, webrtcGain, devices.False)
-	newNoise := boolOr(knobs, "noise_suppression", oldNoise)
+	oldNoise := spaBoolOr(options, webrtcNoise, devices.True)
+	oldGain := spaBoolOr(options, webrtcGain, devices.False)
+	newNoise := boolOr(options, "noise_suppression", oldNoise)
 	// The digital setting is translated last, to the same name as the analogue one.
-	newGain := boolOr(knobs, "digital_gain_control", boolOr(knobs, "analog_gain_control", oldGain))
+	newGain := boolOr(options, "digital_gain_control", boolOr(options, "analog_gain_control", oldGain))
 	e.NoiseSuppression, e.GainControl = agree(oldNoise, newNoise), agree(oldGain, newGain)
 	return e
 }
 
-// PipeWire's names and knobs.
+// Names and options of PipeWire.
 const (
 	pipeWireSource  = "echo-cancel-source"
 	pipeWireSink    = "echo-cancel-sink"
@@ -185,7 +182,7 @@ const (
 	webrtcGain      = "webrtc.gain_control"
 )
 
-// nativeEchoCancel knows PipeWire's own module, which is loaded by a configuration file.
+// nativeEchoCancel reads the arguments of PipeWire's own module, which a configuration file loads.
 func nativeEchoCancel(m Module) EchoCancel {
 	e := EchoCancel{Module: m.Index, native: true}
 	args, ok := spaObject(m.Argument)
@@ -200,18 +197,18 @@ func nativeEchoCancel(m Module) EchoCancel {
 		return e
 	}
 	e.EchoCancellation = devices.True
-	knobs, ok := spaKnobs(args["aec.args"])
+	options, ok := spaOptions(args["aec.args"])
 	if !ok {
 		return e
 	}
-	e.NoiseSuppression = spaBoolOr(knobs, webrtcNoise, devices.True)
-	e.GainControl = spaBoolOr(knobs, webrtcGain, devices.False)
+	e.NoiseSuppression = spaBoolOr(options, webrtcNoise, devices.True)
+	e.GainControl = spaBoolOr(options, webrtcGain, devices.False)
 	return e
 }
 
-// spaKnobs reads aec.args, which may be an object or a text that holds one.
-func spaKnobs(v any) (map[string]string, bool) {
-	knobs := make(map[string]string)
+// spaOptions reads aec.args, an object or a text that contains one.
+func spaOptions(v any) (map[string]string, bool) {
+	options := make(map[string]string)
 	object, _ := v.(map[string]any)
 	if text, isText := v.(string); isText {
 		var ok bool
@@ -220,9 +217,9 @@ func spaKnobs(v any) (map[string]string, bool) {
 		}
 	}
 	for k := range object {
-		knobs[k] = spaText(object, k)
+		options[k] = spaText(object, k)
 	}
-	return knobs, true
+	return options, true
 }
 
 func spaSub(m map[string]any, key string) map[string]any {
@@ -235,7 +232,7 @@ func spaText(m map[string]any, key string) string {
 	return s
 }
 
-// nodeName is target unless it is the number of an object, which is not a name.
+// nodeName returns target unless it is an object's number, which is no name.
 func nodeName(target string) string {
 	if _, err := strconv.ParseInt(target, 10, 64); err == nil {
 		return ""
@@ -243,10 +240,9 @@ func nodeName(target string) string {
 	return target
 }
 
-// boolOr is the value of a knob in PulseAudio's words, fallback if it is not there, unknown
-// if it is no boolean.
-func boolOr(knobs map[string]string, key string, fallback devices.Tri) devices.Tri {
-	value, ok := knobs[key]
+// boolOr returns the value of a PulseAudio option, fallback if it is missing, and Unknown if it is no boolean.
+func boolOr(options map[string]string, key string, fallback devices.Tri) devices.Tri {
+	value, ok := options[key]
 	if !ok {
 		return fallback
 	}
@@ -260,9 +256,9 @@ func boolOr(knobs map[string]string, key string, fallback devices.Tri) devices.T
 	}
 }
 
-// spaBoolOr is boolOr for a knob in PipeWire's words, which are fewer: "yes" means no there.
-func spaBoolOr(knobs map[string]string, key string, fallback devices.Tri) devices.Tri {
-	switch value, ok := knobs[key]; {
+// spaBoolOr is boolOr for an option of PipeWire, which accepts fewer words: "yes" means no.
+func spaBoolOr(options map[string]string, key string, fallback devices.Tri) devices.Tri {
+	switch value, ok := options[key]; {
 	case !ok:
 		return fallback
 	case value == "true", value == "1":
@@ -274,5 +270,5 @@ func spaBoolOr(knobs map[string]string, key string, fallback devices.Tri) device
 	}
 }
 
-// or is true if either is, false if both are.
+// or is true if either is, and false if both are.
 func or(a, b devices.Tri) devices.Tri { return a.Not().And(b.Not()).Not() }

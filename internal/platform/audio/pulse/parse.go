@@ -43,8 +43,8 @@ func sink(d *decoder) Sink {
 	return Sink{Device: dev, MonitorSource: name, MonitorSourceIndex: index}
 }
 
-// device reads a source or a sink, which look alike on the wire; the index and name of the
-// other half (a monitor's sink, a sink's monitor) come back apart.
+// device reads a source or a sink, which have the same format; the index and name of the counterpart (a monitor's sink, a sink's monitor)
+// are returned separately.
 func device(d *decoder) (dev Device, otherIndex uint32, otherName string) {
 	dev.Index = d.u32()
 	dev.Name = d.str()
@@ -154,8 +154,7 @@ func serverInfo(d *decoder) ServerInfo {
 	return s
 }
 
-// defaultName reads the name of a default device. While PipeWire has no session manager it
-// answers with the alias itself instead of what the alias stands for.
+// defaultName reads the name of a default device. Without a session manager PipeWire returns the alias instead of the name.
 func defaultName(d *decoder) string {
 	name := d.str()
 	if strings.HasPrefix(name, "@DEFAULT_") {

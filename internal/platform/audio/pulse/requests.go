@@ -2,8 +2,8 @@ package pulse
 
 import "context"
 
-// Subscribe asks for events of the given facilities; it replaces an earlier subscription.
-// Subscribe before the first list, then no change can be missed.
+// Subscribe requests events of the given facilities, in place of an earlier subscription. To miss no change, subscribe before the first
+// list.
 func (c *Conn) Subscribe(ctx context.Context, mask Mask) error {
 	_, err := c.ask(ctx, request{"subscribe", cmdSubscribe, func(e *encoder) { e.u32(uint32(mask)) }})
 	return err
@@ -44,9 +44,8 @@ func (c *Conn) Source(ctx context.Context, index uint32) (Source, error) {
 	}}, source)
 }
 
-// Snapshot reads everything in one round trip. The server answers the five questions one
-// after another, so a change in between can show in one list and not in another; the event
-// that it causes is the reason to read again.
+// Snapshot reads everything in one round trip. The server answers the five requests one after another, so a change in between may show in
+// only some of the lists; its event is the reason to read again.
 func (c *Conn) Snapshot(ctx context.Context) (Snapshot, error) {
 	asked := []request{askServer, askSources, askSinks, askCards, askModules}
 	bodies, err := c.ask(ctx, asked...)
@@ -68,8 +67,8 @@ func (c *Conn) Snapshot(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-// SetSourceMute mutes or unmutes the source with the given name or decimal index. It is for
-// tests, demonstrations and benchmarks: the agent only ever looks.
+// SetSourceMute mutes or unmutes the source with the given name or decimal index. It is for tests, demos and benchmarks: the agent only
+// reads.
 func (c *Conn) SetSourceMute(ctx context.Context, source string, mute bool) error {
 	_, err := c.ask(ctx, request{"mute a source", cmdSetSourceMute, func(e *encoder) {
 		e.u32(InvalidIndex)

@@ -1,8 +1,11 @@
+// Package pulse is a small client of the PulseAudio native protocol, which PulseAudio and PipeWire (pipewire-pulse) both speak. It lists
+// sound devices and modules, and tells when they change. It never plays or records. It copes with any server: every request has a
+// deadline, malformed data is an error and never a panic, and Conn.Done reports a lost connection.
 package pulse
 
 import "sidetone/internal/devices"
 
-// InvalidIndex stands for "none" wherever an index is expected.
+// InvalidIndex means "none" in place of an index.
 const InvalidIndex = 0xFFFFFFFF
 
 // Flags are the abilities of a source or sink.
@@ -39,27 +42,26 @@ type Device struct {
 	Properties  map[string]string // never nil
 }
 
-// Source is something to record from. Not every source is a microphone: each sink has a
-// monitor, which carries what the sink plays.
+// Source is a recording device. Not every source is a microphone: each sink has a monitor, which carries what the sink plays.
 type Source struct {
 	Device
 	MonitorOfSink      string // name of the sink whose sound this is, "" if none
 	MonitorOfSinkIndex uint32 // its index, InvalidIndex if none
 }
 
-// IsMonitor reports whether s carries what a sink plays, so is not a microphone.
+// IsMonitor reports whether s carries what a sink plays, and so is no microphone.
 func (s Source) IsMonitor() bool {
 	return s.MonitorOfSinkIndex != InvalidIndex || s.MonitorOfSink != "" || s.Properties["device.class"] == "monitor"
 }
 
-// MuteInHardware reports whether s is a real device whose mute is a switch in the device.
-// The server's mute flag alone is no proof: virtual sources carry it too.
+// MuteInHardware reports whether s is a real device that applies its mute itself. The server's mute flag alone is no proof, since virtual
+// sources have it, too.
 func (s Source) MuteInHardware() bool {
 	const both = FlagHardware | FlagHWMute
 	return s.Flags&both == both && !s.IsMonitor()
 }
 
-// Sink is something to play to.
+// Sink is a playback device.
 type Sink struct {
 	Device
 	MonitorSource      string // name of the source that carries this sink's sound
@@ -116,8 +118,7 @@ const (
 // EventType is what happened to an object.
 type EventType uint8
 
-// The event types. A server may send Change before New, and any of them late: events for
-// objects that are gone by then are normal.
+// Event types. A server may send Change before New, and any event late: events for objects that are gone are normal.
 const (
 	New    EventType = 0x00
 	Change EventType = 0x10

@@ -9,26 +9,26 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// news is what Core Audio has said of endpoints since it was taken last.
-type news struct {
+// changes records what Core Audio has reported since it was last taken.
+type changes struct {
 	changed func()
 
 	mu     sync.Mutex
 	any    bool
-	reopen map[string]bool // the ids of those that have come, gone or changed their state
-	over   bool            // the service is another: nothing of before hears any more
+	reopen map[string]bool // ids of endpoints that have come, gone or changed their state
+	over   bool            // the service was restarted, and earlier objects get no callbacks any more
 }
 
-// restarted notes that the service has stopped or started.
-func (n *news) restarted() {
+// restarted records that the service has stopped or started.
+func (n *changes) restarted() {
 	n.mu.Lock()
 	n.over = true
 	n.mu.Unlock()
 	n.changed()
 }
 
-// hear notes that something has changed; id may be "".
-func (n *news) hear(id *uint16) uintptr {
+// hear records a change; id may be "".
+func (n *changes) hear(id *uint16) uintptr {
 	n.mu.Lock()
 	n.any = true
 	if id != nil {
@@ -42,8 +42,8 @@ func (n *news) hear(id *uint16) uintptr {
 	return uintptr(com.OK)
 }
 
-// ended tells, once, whether the service has stopped or started.
-func (n *news) ended() bool {
+// ended reports, once, whether the service has stopped or started.
+func (n *changes) ended() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	over := n.over
@@ -51,7 +51,7 @@ func (n *news) ended() bool {
 	return over
 }
 
-func (n *news) take() (changed bool, reopen map[string]bool) {
+func (n *changes) take() (changed bool, reopen map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	changed, reopen = n.any, n.reopen
@@ -59,36 +59,36 @@ func (n *news) take() (changed bool, reopen map[string]bool) {
 	return changed, reopen
 }
 
-func newsOf(i *com.Instance) *news { return i.Value.(*news) }
+func changesOf(i *com.Instance) *changes { return i.Value.(*changes) }
 
-// notificationClass is that of what is told of endpoints (IMMNotificationClient).
+// notificationClass implements IMMNotificationClient.
 var notificationClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceNotifications,
-		func(i *com.Instance, id *uint16, _ uintptr) uintptr { return newsOf(i).hear(id) }, // OnDeviceStateChanged
-		func(i *com.Instance, id *uint16) uintptr { return newsOf(i).hear(id) },            // OnDeviceAdded
-		func(i *com.Instance, id *uint16) uintptr { return newsOf(i).hear(id) },            // OnDeviceRemoved
+		func(i *com.Instance, id *uint16, _ uintptr) uintptr { return changesOf(i).hear(id) }, // OnDeviceStateChanged
+		func(i *com.Instance, id *uint16) uintptr { return changesOf(i).hear(id) },            // OnDeviceAdded
+		func(i *com.Instance, id *uint16) uintptr { return changesOf(i).hear(id) },            // OnDeviceRemoved
 		func(i *com.Instance, _, role uintptr, _ *uint16) uintptr { // OnDefaultDeviceChanged
 			if uint32(role) != 0 {
 				return uintptr(com.OK)
 			}
-			return newsOf(i).hear(nil)
+			return changesOf(i).hear(nil)
 		},
-		func(i *com.Instance, _ *uint16, key *propertyKey) uintptr { // OnPropertyValueChanged; what is as large as a key comes as a pointer
+		func(i *com.Instance, _ *uint16, key *propertyKey) uintptr { // OnPropertyValueChanged; the key is passed by pointer, as it is large
 			if !key.ours() {
 				return uintptr(com.OK)
 			}
-			return newsOf(i).hear(nil)
+			return changesOf(i).hear(nil)
 		},
 	)
 })
 
-// volumeNotice is the beginning of what is told of a volume (AUDIO_VOLUME_NOTIFICATION_DATA).
+// volumeNotice is the beginning of AUDIO_VOLUME_NOTIFICATION_DATA.
 type volumeNotice struct {
-	_     com.GUID // of whoever has set it
+	_     com.GUID // of the program that has set it
 	muted int32
 }
 
-// volumeClass is that of what is told of an endpoint's volume and mute (IAudioEndpointVolumeCallback).
+// volumeClass implements IAudioEndpointVolumeCallback.
 var volumeClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceVolumeEvents, func(i *com.Instance, n *volumeNotice) uintptr {
 		i.Value.(*muteWatch).hear(devices.Of(n.muted != 0))

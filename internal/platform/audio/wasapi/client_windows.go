@@ -14,18 +14,18 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// service is that of Windows for sound. When it is started anew no object of before says so, nor anything else.
+// service is Windows' audio service. When it restarts, existing objects report neither that nor anything else.
 const service = "Audiosrv"
 
-// closeLimit is how long Close waits for Core Audio to let go.
+// closeLimit is how long Close waits for Core Audio.
 const closeLimit = time.Second
 
-// A Client reads endpoints. All but Options, the thread and news belongs to that thread.
+// A Client reads endpoints. Everything except options, thread and changes belongs to the thread.
 type Client struct {
 	options Options
-	parent  func(id string) string // of a device, as windows.Parent
+	parent  func(id string) string // windows.Parent
 	thread  *thread
-	news    *news
+	changes *changes
 	closing sync.Once
 
 	unwatch    func()      // of the service; nil: not watched
@@ -34,12 +34,12 @@ type Client struct {
 	endpoints  map[string]*endpoint // by id
 }
 
-// Open returns a Client, which connects when it is first read.
+// Open returns a Client, which connects at the first Read.
 func Open(o Options) *Client {
-	return &Client{options: o, parent: windows.Parent, thread: newThread(), news: &news{changed: o.Changed}}
+	return &Client{options: o, parent: windows.Parent, thread: newThread(), changes: &changes{changed: o.Changed}}
 }
 
-// Read returns what Windows says now, or why it says nothing. Without afresh it reads what is known to have changed.
+// Read returns the current state, or why it is unknown. Unless afresh, it reads only what is known to have changed.
 func (c *Client) Read(ctx context.Context, afresh bool) (Reading, error) {
 	r, err := call(ctx, c.thread, c.options.Changed, func() (Reading, error) {
 		r, err := c.read(afresh)
@@ -51,7 +51,7 @@ func (c *Client) Read(ctx context.Context, afresh bool) (Reading, error) {
 	return r, trouble(err)
 }
 
-// Close lets go of all, unless Core Audio hangs.
+// Close releases everything, unless Core Audio hangs.
 func (c *Client) Close() { c.closing.Do(c.close) }
 
 func (c *Client) close() {
@@ -68,7 +68,7 @@ func (c *Client) close() {
 }
 
 func (c *Client) read(afresh bool) (Reading, error) {
-	if c.news.ended() {
+	if c.changes.ended() {
 		c.disconnect()
 	}
 	if c.enumerator == nil {
@@ -77,7 +77,7 @@ func (c *Client) read(afresh bool) (Reading, error) {
 		}
 		afresh = true
 	}
-	come, reopen := c.news.take()
+	come, reopen := c.changes.take()
 	if come || afresh {
 		if err := c.enumerate(reopen); err != nil {
 			return Reading{}, err
@@ -107,23 +107,23 @@ func (c *Client) read(afresh bool) (Reading, error) {
 	return r, nil
 }
 
-// connect makes the enumerator, and listens to it before anything is read.
+// connect creates the enumerator, and registers for notifications before anything is read.
 func (c *Client) connect() (err error) {
 	if c.unwatch == nil {
-		c.unwatch, _ = windows.WatchService(service, c.news.restarted) // Wine has no such service
+		c.unwatch, _ = windows.WatchService(service, c.changes.restarted) // Wine has no such service
 	}
 	c.endpoints = make(map[string]*endpoint)
 	if c.enumerator, err = com.Create(classEnumerator, ifaceEnumerator); err != nil {
 		return fmt.Errorf("make its enumerator: %w", err)
 	}
-	c.listener = notificationClass().New(c.news)
+	c.listener = notificationClass().New(c.changes)
 	if err := c.enumerator.Call(enumeratorRegister, c.listener.Pointer()); err != nil {
 		return fmt.Errorf("listen to Core Audio: %w", err)
 	}
 	return nil
 }
 
-// disconnect gives back all there is. Calls to a server that is gone fail, which is as good.
+// disconnect releases everything. Calls to a server that is gone fail, which does not matter.
 func (c *Client) disconnect() {
 	for _, e := range c.endpoints {
 		e.close()
@@ -137,10 +137,10 @@ func (c *Client) disconnect() {
 	}
 }
 
-// flows are the types of endpoints by Windows' numbers (EDataFlow).
+// flows maps Windows' numbers (EDataFlow) to types of endpoints.
 var flows = []devices.Type{devices.AudioOutput, devices.AudioInput}
 
-// enumerate brings c.endpoints up to date, but for what they say of themselves. Those in reopen may have been away.
+// enumerate updates the list in c.endpoints, but not the state of the endpoints. Those in reopen may have been away.
 func (c *Client) enumerate(reopen map[string]bool) error {
 	listed := make(map[string]bool)
 	for flow, kind := range flows {
@@ -177,7 +177,7 @@ func (c *Client) enumerate(reopen map[string]bool) error {
 	return nil
 }
 
-// collect hands over each device of a list. One that goes meanwhile is left out.
+// collect passes each device of a list to take. A device that vanishes meanwhile is skipped.
 func (c *Client) collect(list *com.Object, take func(device *com.Object, id string)) error {
 	var count uint32
 	if err := list.Call(collectionCount, uintptr(unsafe.Pointer(&count))); err != nil {
@@ -200,8 +200,8 @@ func (c *Client) collect(list *com.Object, take func(device *com.Object, id stri
 	return nil
 }
 
-// defaultOf returns the id of the default for a flow; "" where there is none. It is that of the role for games and sounds (eConsole),
-// which Windows' settings call the default.
+// defaultOf returns the id of the default endpoint of a flow, or "". It uses the role for games and system sounds (eConsole), which
+// Windows' settings show as the default.
 func (c *Client) defaultOf(flow int) (string, error) {
 	device, err := c.enumerator.Object(enumeratorDefault, uintptr(flow), 0)
 	if err == nil {
@@ -217,7 +217,7 @@ func (c *Client) defaultOf(flow int) (string, error) {
 	return "", nil
 }
 
-// sort brings a reading into an order that does not depend on which endpoint came when.
+// sort makes the order of a reading independent of the order of arrival.
 func (r *Reading) sort() {
 	slices.SortFunc(r.Endpoints, func(a, b devices.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))

@@ -179,7 +179,7 @@ func TestAServiceThatHasBeenStartedAnew(t *testing.T) {
 	b.Change(mic(), func(e *wasapitest.Endpoint) { e.Mute = true })
 	require.Equal(t, devices.False, b.only().Mute, "nothing was said")
 	b.changed.Clear()
-	b.news.restarted()
+	b.changes.restarted()
 	require.Equal(t, devices.True, b.hear().Endpoints[0].Mute)
 	require.Equal(t, 2, b.Calls("CreateInstance"))
 	require.Equal(t, 2, b.Callbacks(), "nobody listens to what was before")

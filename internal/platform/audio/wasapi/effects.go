@@ -5,14 +5,14 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// effect is one that Windows applies, or could (AUDIO_EFFECT).
+// effect is an effect that Windows applies or could apply (AUDIO_EFFECT).
 type effect struct {
 	ID       com.GUID
 	Settable int32
 	On       int32
 }
 
-// effectFields are the flags that effects stand for. Windows 11 has two of noise suppression.
+// effectFields maps effects to flags. Windows 11 has two kinds of noise suppression.
 var effectFields = map[com.GUID]devices.Field{
 	com.MustGUID("6F64ADBE-8211-11E2-8C70-2C27D7F001FA"): devices.EchoCancellation,
 	com.MustGUID("6F64ADBF-8211-11E2-8C70-2C27D7F001FA"): devices.NoiseSuppression,
@@ -20,8 +20,8 @@ var effectFields = map[com.GUID]devices.Field{
 	com.MustGUID("6F64ADD0-8211-11E2-8C70-2C27D7F001FA"): devices.NoiseSuppression, // deep
 }
 
-// flagsOf are the flags that the effects of an endpoint make: on if one of their effects is, off if Windows lists one and it is not.
-// What it does not list may yet be done in the device.
+// flagsOf returns an endpoint's flags: true if one of their effects is on, false if Windows lists one and none is on. An effect that is
+// not listed may still be applied in the device.
 func flagsOf(list []effect) map[devices.Field]devices.Tri {
 	out := make(map[devices.Field]devices.Tri)
 	for _, e := range list {

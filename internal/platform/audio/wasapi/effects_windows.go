@@ -12,15 +12,14 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// processing is the stream that Windows wants before it tells of the effects of an endpoint. It is never started, so nothing is
-// recorded.
+// processing is the stream that Windows requires before it reports an endpoint's effects. It is never started, so nothing is recorded.
 type processing struct {
 	stream, manager *com.Object
 	callback        *com.Instance
-	due             atomic.Bool // the effects are to be read
+	due             atomic.Bool // the effects must be read again
 }
 
-// streamProperties are those that say what a stream is for (AudioClientProperties). Windows applies to each kind its own effects.
+// streamProperties is AudioClientProperties. The category of a stream decides which effects Windows applies.
 type streamProperties struct {
 	size, offload, category, options uint32
 }
@@ -30,7 +29,7 @@ const (
 	bufferLength   = 1_000_000 // of 100 ns
 )
 
-// effectsClass is that of what is told of effects (IAudioEffectsChangedNotificationClient).
+// effectsClass implements IAudioEffectsChangedNotificationClient.
 var effectsClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceEffectsEvents, func(i *com.Instance) uintptr {
 		i.Value.(func())()
@@ -38,7 +37,7 @@ var effectsClass = sync.OnceValue(func() *com.Class {
 	})
 })
 
-// readEffects reads the effects of an endpoint of which they are wanted. Where Windows does not tell they are unknown.
+// readEffects reads the endpoint's effects if they are wanted. If Windows does not report them they are unknown.
 func (e *endpoint) readEffects(c *Client, afresh bool) error {
 	if e.kind != devices.AudioInput || e.state != active || c.options.Effects == nil || !c.options.Effects(e.endpoint()) {
 		e.effects = nil
@@ -68,7 +67,7 @@ func (e *endpoint) openProcessing(changed func()) (err error) {
 		return nil
 	}
 	p := &processing{}
-	e.processing = p // also of what fails half way
+	e.processing = p // also if this fails half way
 	p.stream, err = e.device.Object(deviceActivate, uintptr(unsafe.Pointer(&ifaceAudioClient)), inProcess, 0)
 	if err != nil {
 		return err
@@ -97,7 +96,7 @@ func (e *endpoint) openProcessing(changed func()) (err error) {
 	return nil
 }
 
-// effects asks which are there, and whether they are on.
+// effects lists the effects and whether they are on.
 func (p *processing) effects() (map[devices.Field]devices.Tri, error) {
 	p.due.Store(false)
 	var list *effect

@@ -9,19 +9,19 @@ import (
 	"sidetone/internal/platform/windows"
 )
 
-// States of endpoints (DEVICE_STATE). Endpoints that are disabled, or whose device is away, no program can use: they are not listed.
+// States of endpoints (DEVICE_STATE). Disabled and absent endpoints are not listed, since no program can use them.
 const (
 	active    = 1
 	unplugged = 8
 )
 
-// remote is the form factor of what is at the other end of a remote desktop (RemoteNetworkDevice).
+// remote is the form factor of a device at the other end of a remote desktop connection (RemoteNetworkDevice).
 const remote = 0
 
-// muteInHardware has the device itself apply its mute (ENDPOINT_HARDWARE_SUPPORT_MUTE).
+// muteInHardware means that the device applies its mute itself (ENDPOINT_HARDWARE_SUPPORT_MUTE).
 const muteInHardware = 2
 
-// facts are what Windows says of one endpoint.
+// facts are what Windows says about an endpoint.
 type facts struct {
 	id         string
 	kind       devices.Type
@@ -34,14 +34,14 @@ type facts struct {
 	hardware   windows.Hardware
 
 	mute     devices.Tri
-	supports uint32 // what the device itself applies
+	supports uint32 // what the device applies itself
 	effects  map[devices.Field]devices.Tri
 }
 
-// remote reports whether somebody else's computer has the device. Never is such an endpoint reported: the client runs here.
+// remote reports whether another computer has the device. Such an endpoint is never reported, since the client runs here.
 func (f facts) remote() bool { return f.hasForm && f.formFactor == remote }
 
-// endpoint is what the facts come to.
+// endpoint converts the facts.
 func (f facts) endpoint() devices.Endpoint {
 	e := devices.Endpoint{
 		ID:        f.id,
@@ -65,9 +65,8 @@ func (f facts) endpoint() devices.Endpoint {
 	return e
 }
 
-// instance picks the instance id of an endpoint's device from what Windows says of it, best first: that of the adapter that the
-// endpoint is connected to, the path to that adapter, and a property that has the same where no adapter can be asked, as in
-// "{1}.USB\VID_…".
+// instance picks the instance id of an endpoint's device, best source first: the adapter that the endpoint is connected to, the path to
+// that adapter, and a property that has it if the adapter cannot be read, as "{1}.USB\VID_…".
 func instance(adapter, path, property string) string {
 	_, property, _ = strings.Cut(property, ".")
 	return cmp.Or(adapter, windows.InstanceOf(path), property)

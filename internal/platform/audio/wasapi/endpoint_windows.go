@@ -15,11 +15,11 @@ import (
 
 var clearVariant = windows.NewLazySystemDLL("ole32.dll").NewProc("PropVariantClear")
 
-// An endpoint is what is open of one.
+// An endpoint holds the open objects of an endpoint.
 type endpoint struct {
 	facts
 	device     *com.Object
-	identified bool // its hardware is known, which does not change as long as it is there
+	identified bool // its hardware is known, which does not change while it is present
 
 	volume   *com.Object // nil: not open
 	watch    *muteWatch
@@ -27,15 +27,15 @@ type endpoint struct {
 
 	processing *processing // nil: not open
 
-	unread struct{ state, properties, mute, effects error } // why not, as of the last time
+	unread struct{ state, properties, mute, effects error } // why the last reading of each failed
 }
 
 func (c *Client) newEndpoint(device *com.Object, id string, kind devices.Type) *endpoint {
 	return &endpoint{facts: facts{id: id, kind: kind}, device: device, watch: &muteWatch{changed: c.options.Changed}}
 }
 
-// replace takes the device as it was listed anew. What was open of one that may have been away is opened again: it could have come back
-// without a word.
+// replace adopts the newly listed device. If the endpoint may have been away, its objects are reopened: it could have returned without a
+// notification.
 func (e *endpoint) replace(device *com.Object, reopen bool) {
 	e.device.Release()
 	e.device = device
@@ -46,8 +46,8 @@ func (e *endpoint) replace(device *com.Object, reopen bool) {
 	}
 }
 
-// read reads the endpoint: afresh all of it, else what it has said has changed. there is false if it has gone; an error means that the
-// audio service has.
+// read updates the endpoint: everything if afresh, else what it has reported as changed. there is false if it has gone; an error means
+// that the audio service has.
 func (e *endpoint) read(c *Client, afresh bool) (there bool, err error) {
 	if afresh {
 		if there, err = e.readState(); !there {
@@ -69,7 +69,7 @@ func (e *endpoint) read(c *Client, afresh bool) (there bool, err error) {
 	return e.readState()
 }
 
-// readState reports whether programs may use the endpoint, or could if something was plugged in.
+// readState reports whether programs can use the endpoint, or could if something was plugged in.
 func (e *endpoint) readState() (bool, error) {
 	err := e.device.Call(deviceState, uintptr(unsafe.Pointer(&e.state)))
 	e.unread.state = nil
@@ -85,7 +85,7 @@ func (e *endpoint) readState() (bool, error) {
 	return e.state == active || e.state == unplugged, nil
 }
 
-// readProperties reads what does not change often. Of what cannot be read it knows nothing.
+// readProperties reads what rarely changes. What cannot be read becomes unknown.
 func (e *endpoint) readProperties(c *Client) error {
 	store, err := openStore(e.device)
 	if err != nil {
@@ -103,7 +103,7 @@ func (e *endpoint) readProperties(c *Client) error {
 	return store.err
 }
 
-// adapterOf returns the instance id of the device behind an endpoint, or the path to it; "" where Windows does not tell.
+// adapterOf returns the instance id of the device behind an endpoint, or the path to it, or "".
 func (c *Client) adapterOf(device *com.Object, failures *store) (id, path string) {
 	fails := func(err error) bool {
 		if isAny(err, absent) {
@@ -144,7 +144,7 @@ func (c *Client) adapterOf(device *com.Object, failures *store) (id, path string
 	return id, path
 }
 
-// readMute reads the mute, and listens to it from the first time on. One whose changes cannot be heard is unknown.
+// readMute reads the mute, and registers for changes the first time. If changes cannot be noticed the mute is unknown.
 func (e *endpoint) readMute() error {
 	e.mute = devices.Unknown
 	if e.state != active {
@@ -159,7 +159,7 @@ func (e *endpoint) readMute() error {
 	if err != nil {
 		e.closeVolume()
 	}
-	if errors.Is(err, com.DeviceInvalidated) && !opened { // it was away; what is there now may be open to us
+	if errors.Is(err, com.DeviceInvalidated) && !opened { // it was away, and the one that is there now may be usable
 		return e.readMute()
 	}
 	if err != nil && !isAny(err, unsupported) {
@@ -217,7 +217,7 @@ func (e *endpoint) close() {
 	e.device.Release()
 }
 
-// faults are what could not be read.
+// faults returns what could not be read.
 func (e *endpoint) faults() (list []Fault) {
 	for _, err := range []error{e.unread.state, e.unread.properties, e.unread.mute, e.unread.effects} {
 		if err != nil {
@@ -227,7 +227,7 @@ func (e *endpoint) faults() (list []Fault) {
 	return list
 }
 
-// A store is one of properties, and what could not be read of it.
+// A store is a property store, and collects what could not be read of it.
 type store struct {
 	object *com.Object
 	err    error
@@ -240,14 +240,14 @@ func openStore(device *com.Object) (*store, error) {
 
 func (s *store) release() { s.object.Release() }
 
-// fail notes what could not be read, and why. That a property is not there is no failure.
+// fail records why a property could not be read. A missing property is no failure.
 func (s *store) fail(what string, err error) {
 	if err != nil && !isAny(err, unsupported) {
 		s.err = errors.Join(s.err, fmt.Errorf("read %s: %w", what, err))
 	}
 }
 
-// value hands a property to decode, while it is there.
+// value passes a property to decode, and frees it afterwards.
 func (s *store) value(what string, key propertyKey, decode func(*variant) error) {
 	var v variant
 	err := s.object.Call(storeValue, uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&v)))

@@ -1,6 +1,11 @@
 package wasapi
 
-import "sidetone/internal/platform/windows/com"
+import (
+	"errors"
+	"slices"
+
+	"sidetone/internal/platform/windows/com"
+)
 
 // Classes and interfaces of Core Audio.
 var (
@@ -15,7 +20,7 @@ var (
 	ifaceEffectsEvents = com.MustGUID("A5DED44F-3C5D-4B2B-BD1E-5DC1EE20BBF6") // IAudioEffectsChangedNotificationClient
 )
 
-// Places in the tables of methods, which begin with the three of IUnknown.
+// Slots in the tables of methods, which begin with the three of IUnknown.
 const (
 	enumeratorList       = 3 // EnumAudioEndpoints
 	enumeratorDefault    = 4 // GetDefaultAudioEndpoint
@@ -54,7 +59,7 @@ const (
 // inProcess is CLSCTX_ALL, for what an endpoint activates.
 const inProcess = 23
 
-// A propertyKey names a property.
+// A propertyKey identifies a property.
 type propertyKey struct {
 	set com.GUID
 	id  uint32
@@ -69,11 +74,24 @@ var (
 	keyFormFactor = propertyKey{endpointProperty, 0} // PKEY_AudioEndpoint_FormFactor
 	keyContainer  = propertyKey{com.MustGUID("8C7ED206-3F8A-4827-B3AB-AE9E1FAEFC6C"), 2}
 	keyInstance   = propertyKey{com.MustGUID("78C34FC8-104A-4ACA-9EA4-524D52996E57"), 256}
-	// keyAdapter has the adapter's instance id, too. No document of Windows names it.
+	// keyAdapter contains the adapter's instance id, too. It is undocumented.
 	keyAdapter = propertyKey{com.MustGUID("B3F8FA53-0004-438E-9003-51A46E139BFC"), 2}
 )
 
-// ours are the sets with properties that are read. Names are put together from those of the first and of the last.
+// ours reports whether the key is from a set with properties that are read. Names are composed of properties of the first and last set.
 func (k *propertyKey) ours() bool {
 	return k.set == deviceProperty || k.set == endpointProperty || k.set == keyContainer.set || k.set == adapterProperty
+}
+
+// absent are the results of calls to a service that is not running.
+var absent = []com.HRESULT{
+	com.Disconnected, com.ServerDied, com.ServerDiedBeforeCall, com.NotConnected, com.ServiceDisabled, com.ServiceNotActive,
+	com.ServerUnavailable, com.CallFailed, com.CallFailedBeforeStart, com.AudioNotRunning,
+}
+
+// unsupported are the results for what an endpoint, or this version of Windows, lacks.
+var unsupported = []com.HRESULT{com.NotImplemented, com.NoInterface, com.NotFound}
+
+func isAny(err error, results []com.HRESULT) bool {
+	return slices.ContainsFunc(results, func(r com.HRESULT) bool { return errors.Is(err, r) })
 }

@@ -6,17 +6,17 @@ import (
 	"sidetone/internal/devices"
 )
 
-// A muteWatch tells changes of an endpoint's mute from those of its volume, which come with them and in bursts. A mute that was heard
-// is never reported: it has the mute read.
+// A muteWatch separates changes of an endpoint's mute from those of its volume, which come in the same callbacks and in bursts. A mute
+// from a callback is never reported: it only causes the mute to be read.
 type muteWatch struct {
 	changed func()
 
 	mu   sync.Mutex
-	mute devices.Tri // as it was heard or read last; unknown: whatever is heard is news
-	due  bool        // the mute is to be read
+	mute devices.Tri // as last heard or read; unknown: anything heard counts as a change
+	due  bool        // the mute must be read
 }
 
-// hear takes what the endpoint says.
+// hear records the mute in a callback.
 func (w *muteWatch) hear(mute devices.Tri) {
 	w.mu.Lock()
 	news := w.mute != mute
@@ -28,7 +28,7 @@ func (w *muteWatch) hear(mute devices.Tri) {
 	}
 }
 
-// take returns whether the mute is to be read because of what was heard, and starts over.
+// take reports, once, whether a callback requires the mute to be read.
 func (w *muteWatch) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *muteWatch) take() bool {
 	return due
 }
 
-// read reads the mute. What is heard meanwhile may be older or newer than what was read, and is news, whatever it is.
+// read reads the mute. What is heard meanwhile may be older or newer than the result, so it counts as a change.
 func (w *muteWatch) read(ask func() (devices.Tri, error)) (devices.Tri, error) {
 	w.mu.Lock()
 	w.mute = devices.Unknown

@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// A thread does what it is given, one after another.
+// A thread runs functions one after another.
 type thread struct {
 	work chan func(entered error)
 }
@@ -28,17 +28,17 @@ func (t *thread) run() {
 	}
 }
 
-// end has the thread end when it has done what it is at.
+// end ends the thread after its current function.
 func (t *thread) end() { close(t.work) }
 
-// call does something on the thread, and gives up when ctx ends. late is called when something that was given up is done.
+// call runs do on the thread, and gives up when ctx ends. late is called when a function that was given up has returned.
 func call[T any](ctx context.Context, t *thread, late func(), do func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	done := make(chan result, 1)
-	var over atomic.Bool // it is done or has been given up: whoever is second knows of the other
+	var over atomic.Bool // do has returned or was given up; the second to set it learns of the first
 	work := func(entered error) {
 		r := result{err: entered}
 		if entered == nil {

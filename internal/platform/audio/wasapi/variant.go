@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// The types of values that are looked for (VARTYPE).
+// Types of values that are read (VARTYPE).
 const (
 	typeEmpty  = 0
 	typeNumber = 19 // VT_UI4
@@ -16,18 +16,18 @@ const (
 	typeGUID   = 72 // VT_CLSID
 )
 
-// variant is the value of a property, as it lies in memory on 64-bit systems (PROPVARIANT). What it points to belongs to Windows.
+// variant is a property's value in the 64-bit layout of PROPVARIANT. Windows owns what it points to.
 type variant struct {
 	Type  uint16
 	_     [3]uint16
-	Value uintptr // a number, which Go's garbage collector would take for a wrong pointer, or a pointer
+	Value uintptr // a pointer or a number, which as a pointer would be invalid for the garbage collector
 	_     uintptr
 }
 
-// pointer is the value as a pointer.
+// pointer returns the value as a pointer.
 func (v *variant) pointer() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&v.Value)) }
 
-// want says whether there is a value, and fails where it is of another type: drivers and their installers write what they like.
+// want reports whether there is a value, and returns an error if it has another type: drivers and installers write what they like.
 func (v *variant) want(kind uint16) (bool, error) {
 	switch {
 	case v.Type == typeEmpty:
@@ -40,7 +40,7 @@ func (v *variant) want(kind uint16) (bool, error) {
 	return true, nil
 }
 
-// text is a text; "" if there is none. Halves of characters become U+FFFD.
+// text returns a text, or "". Unpaired surrogates become U+FFFD.
 func (v *variant) text() (string, error) {
 	if ok, err := v.want(typeText); !ok {
 		return "", err
@@ -52,7 +52,7 @@ func (v *variant) text() (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// number is a number; false if there is none.
+// number returns a number; false if there is none.
 func (v *variant) number() (uint32, bool, error) {
 	if ok, err := v.want(typeNumber); !ok {
 		return 0, false, err
@@ -60,7 +60,7 @@ func (v *variant) number() (uint32, bool, error) {
 	return uint32(v.Value), true, nil
 }
 
-// guid is a GUID in braces; "" if there is none.
+// guid returns a GUID in braces, or "".
 func (v *variant) guid() (string, error) {
 	if ok, err := v.want(typeGUID); !ok {
 		return "", err

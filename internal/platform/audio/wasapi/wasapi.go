@@ -1,8 +1,8 @@
-// Package wasapi reads audio endpoints from Windows' Core Audio, and hears of their changes: a Client. What is decided about what
-// Windows says is in files for every system, the calls are in files for Windows.
+// Package wasapi reads audio endpoints from Windows' Core Audio and notices their changes: a Client. Decisions are in files for every
+// system, calls in files for Windows.
 //
-// One thread owns all that is Core Audio's, so that a call that hangs costs that thread, and nobody waits for it beyond his deadline.
-// What Windows calls notes what has changed, says so and returns.
+// One thread owns all objects of Core Audio, so a call that hangs costs that thread, and nobody waits for it beyond their deadline.
+// Callbacks record what has changed, notify, and return.
 package wasapi
 
 import (
@@ -14,32 +14,32 @@ import (
 	"sidetone/internal/health"
 )
 
-// Options say what a Client goes by.
+// Options configure a Client.
 type Options struct {
 	Changed func()                        // called when something may have changed, on any thread; it returns at once
-	Effects func(e devices.Endpoint) bool // of which endpoints the effects are wanted, that is, a stream held; nil: of none
+	Effects func(e devices.Endpoint) bool // whether to read an endpoint's effects, for which a stream is held; nil: never
 }
 
-// A Reading is what Windows says now.
+// A Reading is the current state.
 type Reading struct {
 	Endpoints []devices.Endpoint // in the order of type and id
-	Faults    []Fault            // what it does not say
+	Faults    []Fault            // what could not be read
 }
 
-// A Fault is something of one endpoint that could not be read.
+// A Fault is a part of an endpoint that could not be read.
 type Fault struct {
 	Endpoint string // its name, or id
 	Err      error
 }
 
 var (
-	// errSilent is that a call has not returned in time, or that an earlier one still has not.
+	// errSilent means that a call, or an earlier one, has not returned in time.
 	errSilent = errors.New("the audio service of Windows does not answer")
-	// errAway is that the service, or what it is reached by, is not there.
+	// errAway means that the service, or the way to it, is missing.
 	errAway = errors.New("the audio service of Windows is not there")
 )
 
-// trouble makes of an error the condition that it is: that the service does not answer, else that it is not there.
+// trouble wraps an error in its condition: the service does not answer, or else is missing.
 func trouble(err error) error {
 	code := health.AudioServiceAway
 	switch {
@@ -53,10 +53,10 @@ func trouble(err error) error {
 	return health.Wrap(err, code, health.Warning, nil)
 }
 
-// silent is why a call was given up.
+// silent returns the error of a call that was given up.
 func silent(ctx context.Context) error { return fmt.Errorf("%w: %w", errSilent, ctx.Err()) }
 
-// Condition is the fault as what users are told.
+// Condition returns the fault as users are told.
 func (f Fault) Condition() health.Condition {
 	return health.Wrap(f.Err, health.EndpointUnreadable, health.Warning, health.Args{"endpoint": f.Endpoint}).Condition
 }

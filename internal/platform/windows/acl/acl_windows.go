@@ -1,4 +1,4 @@
-// Package acl says who may change files, who has made an event, and of which log-on a token is.
+// Package acl checks who may change files and who has made an event, and identifies the log-on of a token.
 package acl
 
 import (
@@ -12,27 +12,27 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Those who administer a machine, by SID. What belongs to one of them was put there by nobody else.
+// SIDs of those who administer a machine. What they own was put there by nobody else.
 const (
 	administrators   = "S-1-5-32-544"
 	localSystem      = "S-1-5-18"
 	trustedInstaller = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 )
 
-// IsAdministrators reports whether the SID is that of those who administer the machine, or of the system.
+// IsAdministrators reports whether the SID is that of the administrators or the system.
 func IsAdministrators(sid string) bool {
 	return sid == administrators || sid == localSystem || sid == trustedInstaller
 }
 
-// What users may do: read and run programs and what is beside them, and in the folders above also make files of other names.
+// Rights that users may have: to read and run programs and what is beside them; in the folders above also to create files of other names.
 const (
 	reading = windows.FILE_GENERIC_READ | windows.FILE_GENERIC_EXECUTE | windows.GENERIC_READ | windows.GENERIC_EXECUTE
 	making  = reading | windows.FILE_GENERIC_WRITE | windows.GENERIC_WRITE
 )
 
-// OnlyAdministratorsChange returns nil if nobody but those who administer the machine can change the program at path, put another one in
-// its place, or a DLL beside it: by its access list, its folder's, and those of all folders above.
-func OnlyAdministratorsChange(path string) error {
+// OnlyAdministratorsCanChange returns nil if only administrators can change the program at path, replace it, or add a DLL beside it,
+// according to the access lists of the program, its folder and all folders above.
+func OnlyAdministratorsCanChange(path string) error {
 	path = filepath.Clean(path)
 	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || len(volume) != 2 || driveType(volume+`\`) != windows.DRIVE_FIXED {
 		return fmt.Errorf("%s is not on a disk of this machine", path)
@@ -55,7 +55,7 @@ func OnlyAdministratorsChange(path string) error {
 	}
 }
 
-// deviceOf is what a drive's letter stands for; "": that is not told.
+// deviceOf returns what a drive letter stands for, or "".
 func deviceOf(drive string) string {
 	name, err := windows.UTF16PtrFromString(drive)
 	if err != nil {
@@ -68,7 +68,7 @@ func deviceOf(drive string) string {
 	return windows.UTF16ToString(target[:])
 }
 
-// isDisk says why a drive's letter stands for no disk: subst has it stand for a folder, and for another one tomorrow.
+// isDisk returns an error unless a drive letter stands for a disk: with subst it stands for a folder, and tomorrow for another.
 func isDisk(drive string) error {
 	device := deviceOf(drive)
 	if folder, is := strings.CutPrefix(device, `\??\`); is {
@@ -112,10 +112,10 @@ func check(path string, allowed windows.ACCESS_MASK) error {
 	return onlyAdministrators(sd, allowed)
 }
 
-// An entry of an access list that lets somebody do something, as far as it is laid out alike.
+// accessAllowedCallback is the type of a conditional entry that grants access. Its mask and SID are laid out as in ACCESS_ALLOWED_ACE.
 const accessAllowedCallback = 9
 
-// onlyAdministrators says who else may do more than is allowed.
+// onlyAdministrators returns an error if anybody else has more rights than allowed.
 func onlyAdministrators(sd *windows.SECURITY_DESCRIPTOR, allowed windows.ACCESS_MASK) error {
 	owner, _, err := sd.Owner()
 	if err != nil || owner == nil {
@@ -146,4 +146,17 @@ func onlyAdministrators(sd *windows.SECURITY_DESCRIPTOR, allowed windows.ACCESS_
 		}
 	}
 	return nil
+}
+
+// LogonOf returns the id of a token's log-on session, which is unique until the machine restarts.
+func LogonOf(token windows.Token) (uint64, error) {
+	var statistics struct{ TokenID, AuthenticationID windows.LUID } // TOKEN_STATISTICS begins so
+	var all [64]byte
+	var n uint32
+	if err := windows.GetTokenInformation(token, windows.TokenStatistics, &all[0], uint32(len(all)), &n); err != nil {
+		return 0, fmt.Errorf("the log-on of a session: %w", err)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&statistics)), unsafe.Sizeof(statistics)), all[:])
+	id := statistics.AuthenticationID
+	return uint64(id.HighPart)<<32 | uint64(id.LowPart), nil
 }

@@ -66,9 +66,9 @@ func TestWithoutAnAccessList(t *testing.T) {
 func TestProgramOfAUser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "program.exe")
 	require.NoError(t, os.WriteFile(file, nil, 0o700))
-	require.Error(t, OnlyAdministratorsChange(file))
+	require.Error(t, OnlyAdministratorsCanChange(file))
 	for _, place := range []string{`program.exe`, `\\server\share\program.exe`, `\\?\C:\program.exe`, `C:program.exe`} {
-		require.ErrorContains(t, OnlyAdministratorsChange(place), "is not on a disk of this machine")
+		require.ErrorContains(t, OnlyAdministratorsCanChange(place), "is not on a disk of this machine")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// NewEvent makes an event that nobody has made before, with an access list in Windows' own words (SDDL); "" is the usual one. It belongs to
-// the user of this process also where that has the rights of an administrator: OpenEvent goes by it. One that is manual stays set.
+// NewEvent creates an event that does not exist yet, with an access list in SDDL; "" means the default. The user of this process owns it
+// even if the process is elevated, since OpenEvent checks the owner. A manual event stays set until it is reset.
 func NewEvent(name, list string, manual bool) (windows.Handle, error) {
 	event, err := newEvent(name, list, manual)
 	if err != nil {
@@ -39,14 +39,14 @@ func newEvent(name, list string, manual bool) (windows.Handle, error) {
 	}
 	event, err := windows.CreateEvent(attributes, stays, 0, name16)
 	if err != nil && event != 0 {
-		_ = windows.CloseHandle(event) // somebody else's, who had the name before
+		_ = windows.CloseHandle(event) // somebody else has taken the name
 		event = 0
 	}
 	return event, err
 }
 
-// OpenEvent opens an event if it was made by the user of that SID: anybody may have taken its name before. What somebody makes who has the
-// rights of an administrator may belong to all administrators, who need no such way to do harm.
+// OpenEvent opens an event if it was made by the user with that SID: anybody may have taken its name. An event of the administrators, as
+// an elevated process may make, is accepted, too: they need no such way to do harm.
 func OpenEvent(name, user string, rights uint32) (windows.Handle, error) {
 	event, err := openEvent(name, user, rights)
 	if err != nil {
@@ -75,7 +75,7 @@ func openEvent(name, user string, rights uint32) (windows.Handle, error) {
 	return event, nil
 }
 
-// Owner is the SID of whom an object belongs to, by a handle that lets it be read (READ_CONTROL).
+// Owner returns the SID of an object's owner. The handle needs READ_CONTROL.
 func Owner(object windows.Handle, kind windows.SE_OBJECT_TYPE) (sid string, err error) {
 	security, err := windows.GetSecurityInfo(object, kind, windows.OWNER_SECURITY_INFORMATION)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package broadcast hears what Windows tells all top-level windows: sleep, the end of the session, changes of settings and devices.
+// Package broadcast receives the messages that Windows sends to all top-level windows: sleep, the end of the session, changes of settings
+// and devices.
 //
-// Windows that are for messages only are told nothing of that. So a process has one top-level window that nobody sees, with a thread of
-// its own, for as long as somebody listens.
+// Message-only windows do not get them. So while there are subscriptions, the process has one invisible top-level window with a thread of
+// its own.
 package broadcast

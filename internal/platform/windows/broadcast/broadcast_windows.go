@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The messages that are listened to, of winuser.h.
+// Messages of winuser.h.
 const (
 	Close           uint32 = 0x0010 // an installer wants to replace the program
 	QueryEndSession uint32 = 0x0011
@@ -22,18 +22,18 @@ const (
 	DPIChanged      uint32 = 0x02e0
 )
 
-// Message is what Windows sends to the window.
+// Message is a message to the window.
 type Message struct {
 	ID    uint32
 	Param uintptr // wParam
 	Data  uintptr // lParam
 }
 
-// A Handler is called on the window's thread: nothing else is heard until it returns. handled says that answer counts, and not the
-// system's own.
+// A Handler is called on the window's thread, which handles no other message meanwhile. handled means that answer is returned instead of
+// the system's default.
 type Handler func(Message) (answer uintptr, handled bool)
 
-// A Subscription is to some messages, until it is closed.
+// A Subscription receives some messages until it is closed.
 type Subscription struct {
 	ids    []uint32
 	window windows.HWND
@@ -42,16 +42,16 @@ type Subscription struct {
 	handle Handler    // nil: closed
 }
 
-// hub is the window and who listens to it.
+// hub holds the window and its subscriptions.
 var hub struct {
-	opening sync.Mutex // held while the window is opened or closed; its thread does not wait for that
-	window  *window    // nil: nobody listens
+	opening sync.Mutex // held while the window is opened or closed; its thread never takes it
+	window  *window    // nil: there are no subscriptions
 
 	mu            sync.Mutex
 	subscriptions []*Subscription
 }
 
-// Subscribe has handle called for the messages of those ids. Where two handle one message, the answer is that of the first.
+// Subscribe calls handle for messages with those ids. If two subscriptions handle a message, the answer of the first counts.
 func Subscribe(handle Handler, ids ...uint32) (*Subscription, error) {
 	hub.opening.Lock()
 	defer hub.opening.Unlock()
@@ -69,16 +69,16 @@ func Subscribe(handle Handler, ids ...uint32) (*Subscription, error) {
 	return s, nil
 }
 
-// Window is the window, for what has to be registered with one.
+// Window returns the window, for registrations that need one.
 func (s *Subscription) Window() windows.HWND { return s.window }
 
-// Do has task called on the window's thread, and does not wait for that. It must not be called after Close. While a task shows a menu,
-// others are called, and messages are heard.
+// Do has task called on the window's thread, and does not wait for it. It must not be called after Close. While a task shows a menu,
+// other tasks and messages are handled.
 func (s *Subscription) Do(task func()) error {
 	return (&window{handle: s.window}).do(task)
 }
 
-// Close ends the subscription. Its handler, which must not call it, is not called any more when it returns.
+// Close ends the subscription. The handler must not call it; it is no longer called when Close returns.
 func (s *Subscription) Close() error {
 	s.mu.Lock()
 	s.handle = nil
@@ -97,7 +97,7 @@ func (s *Subscription) Close() error {
 	return w.close()
 }
 
-// dispatch gives a message to all who listen to it.
+// dispatch passes a message to all its subscriptions.
 func dispatch(m Message) (answer uintptr, handled bool) {
 	hub.mu.Lock()
 	all := slices.Clone(hub.subscriptions)
@@ -121,3 +121,20 @@ func (s *Subscription) call(m Message) (answer uintptr, handled bool) {
 	}
 	return s.handle(m)
 }
+
+var shutdownOrder = windows.NewLazySystemDLL("kernel32.dll").NewProc("SetProcessShutdownParameters")
+
+// Ranks in the order of shutdown, highest first; the default is 0x280. Programs of one rank that agree to the end are ended before the
+// next rank is asked, and the user may cancel it at any point.
+const (
+	endFirst = 0x3ff
+	endLast  = 0x100
+)
+
+// EndFirst has Windows announce the end of the session to this process before others.
+func EndFirst() { setOrder(endFirst) }
+
+// EndLast has Windows announce it to this process after others, so that it still runs if one of them has the user cancel it.
+func EndLast() { setOrder(endLast) }
+
+func setOrder(rank uintptr) { _, _, _ = shutdownOrder.Call(rank, 0) }

@@ -13,7 +13,7 @@ var (
 	getProp      = user32.NewProc("GetPropW")
 )
 
-// Mark gives the window a mark by which other programs of its session know what its process does.
+// Mark puts a property on the window that tells other programs of the session what the process does.
 func (s *Subscription) Mark(mark string) error {
 	mark16, err := windows.UTF16PtrFromString(mark)
 	if err != nil {
@@ -31,7 +31,7 @@ type Marked struct {
 	window windows.HWND
 }
 
-// Find finds the processes in this session whose windows have that mark. Every program of it can say so of itself.
+// Find returns the processes of this session whose windows have that mark. Any program of the session can set it.
 func Find(mark string) (list []Marked, err error) {
 	class, err := windows.UTF16PtrFromString(Class)
 	if err != nil {
@@ -41,7 +41,7 @@ func Find(mark string) (list []Marked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := make(map[uintptr]bool) // windows may change their order meanwhile
+	seen := make(map[uintptr]bool) // the order of the windows may change meanwhile
 	for after := uintptr(0); ; {
 		window, _, _ := findWindowEx.Call(0, after, uintptr(unsafe.Pointer(class)), 0)
 		if window == 0 || seen[window] {
@@ -58,7 +58,7 @@ func Find(mark string) (list []Marked, err error) {
 	}
 }
 
-// Close sends the process the message Close. What it makes of that is its own.
+// Close sends the process the message Close. What it does then is up to the process.
 func (m Marked) Close() error {
 	if ok, _, err := postMessage.Call(uintptr(m.window), uintptr(Close), 0, 0); ok == 0 {
 		return fmt.Errorf("ask process %d to end: %w", m.PID, err)

@@ -24,7 +24,7 @@ var (
 	shownOnNoTaskbar = uintptr(0x08000080) // WS_EX_NOACTIVATE | WS_EX_TOOLWINDOW
 )
 
-// Class is the name of the window's class. Its title is the id of its process.
+// Class is the class name of the window. Its title is the process id.
 const Class = "SidetoneBroadcasts"
 
 // window is a top-level window that is never shown.
@@ -33,19 +33,20 @@ type window struct {
 	ended  chan struct{}
 }
 
-// receive is who takes the messages of the window that there is.
+// receive handles the messages of the current window.
 var receive func(Message) (answer uintptr, handled bool)
 
-// runTask has the window call one of the tasks. It is a message, so that they are called also while a menu of the window is open.
+// runTask is the message that has the window call one of the tasks. As it is a message, tasks run also while a menu of the window is
+// open.
 const runTask = 0xbfff // the last one for a program's own use
 
-// tasks are what the window's thread is to call, in order.
+// tasks are the functions to call on the window's thread, in order.
 var tasks struct {
 	mu   sync.Mutex
 	list []func()
 }
 
-// openWindow makes the window, of which there is one at a time. Its thread calls take for each message.
+// openWindow creates the window, of which there is one at a time. Its thread calls take for each message.
 func openWindow(take func(Message) (uintptr, bool)) (*window, error) {
 	receive = take
 	w := &window{ended: make(chan struct{})}
@@ -84,7 +85,7 @@ func (w *window) create() error {
 	return nil
 }
 
-// run takes messages until the window is closed.
+// run handles messages until the window is closed.
 func (w *window) run() {
 	var m message
 	for {
@@ -119,7 +120,7 @@ func (w *window) do(task func()) error {
 	return nil
 }
 
-// callTask calls the first of the tasks. There may be none: every program can post a message.
+// callTask calls the first task. There may be none, since any program can post the message.
 func callTask() {
 	tasks.mu.Lock()
 	var task func()
@@ -141,7 +142,7 @@ type message struct {
 	_       uint32
 }
 
-// windowClass registers the class once: what Windows calls is never given back.
+// windowClass registers the class once, since callbacks are never freed.
 var windowClass = sync.OnceValues(func() (*uint16, error) {
 	name, err := windows.UTF16PtrFromString(Class)
 	if err != nil {
@@ -164,7 +165,7 @@ var windowClass = sync.OnceValues(func() (*uint16, error) {
 	return name, nil
 })
 
-// handleMessage is called by Windows, on the window's thread.
+// handleMessage is the window procedure.
 func handleMessage(window uintptr, id uint32, param, data uintptr) uintptr {
 	if id == runTask {
 		callTask()
@@ -174,7 +175,7 @@ func handleMessage(window uintptr, id uint32, param, data uintptr) uintptr {
 		return answer
 	}
 	if id == Close {
-		return 0 // which is the owner's to do
+		return 0 // the window is closed by its owner only
 	}
 	answer, _, _ := defWindowProc.Call(window, uintptr(id), param, data)
 	return answer

@@ -7,27 +7,27 @@ import (
 	"unsafe"
 )
 
-// A Class is a table of methods in Go, for objects that are handed to Windows. There is one for each interface that a program
-// implements: the system's entries into Go that it is made of are never freed, and there are 2,000 of them.
+// A Class is a table of methods in Go, for objects that are handed to Windows. There is one for each interface that a program implements:
+// callbacks are never freed, and a process may have 2,000 of them.
 type Class struct {
 	iface   GUID
 	methods []uintptr
 }
 
-// An Instance is an object of a Class, to which its methods get the pointer. It stays where it is, and is kept, until whoever
-// it was handed to has released it, at any time and on any thread.
+// An Instance is an object of a Class; the methods get a pointer to it. It stays in place and alive until its receiver has released it,
+// at any time and on any thread.
 type Instance struct {
-	methods *uintptr // what Windows knows of it
+	methods *uintptr // the table of methods, all that Windows uses
 	class   *Class
 	refs    atomic.Int32
-	Value   any // what it is for
+	Value   any // for the methods
 }
 
-// instances keeps what Windows alone may still refer to. The garbage collector does not move what it keeps.
+// instances keeps objects alive that only Windows may still refer to. The garbage collector does not move them.
 var instances sync.Map
 
-// NewClass makes a class of an interface. Each method is a func of *Instance and further arguments of the size of a pointer, with
-// a uintptr as its result; the table begins with those of IUnknown, which need not be given.
+// NewClass makes a class of an interface. Each method is a func of *Instance and further pointer-sized arguments that returns a uintptr;
+// the methods of IUnknown are added.
 func NewClass(iface GUID, methods ...any) *Class {
 	c := &Class{iface: iface, methods: []uintptr{queryInterface(), addRef(), release()}}
 	for _, m := range methods {
@@ -36,7 +36,7 @@ func NewClass(iface GUID, methods ...any) *Class {
 	return c
 }
 
-// New makes an object, with one reference, that of the caller.
+// New makes an object. The caller has its only reference.
 func (c *Class) New(value any) *Instance {
 	i := &Instance{methods: &c.methods[0], class: c, Value: value}
 	i.refs.Store(1)
@@ -44,10 +44,10 @@ func (c *Class) New(value any) *Instance {
 	return i
 }
 
-// Pointer is the object as an argument.
+// Pointer returns the object as an argument.
 func (i *Instance) Pointer() uintptr { return uintptr(unsafe.Pointer(i)) }
 
-// Release takes back the caller's reference.
+// Release gives up the caller's reference.
 func (i *Instance) Release() uintptr {
 	left := i.refs.Add(-1)
 	if left == 0 {
@@ -61,7 +61,7 @@ var (
 		return syscall.NewCallback(func(i *Instance) uintptr { return uintptr(i.refs.Add(1)) })
 	})
 	release = sync.OnceValue(func() uintptr { return syscall.NewCallback((*Instance).Release) })
-	// out is no pointer to a pointer: Go's garbage collector would look at what was there before, which may be anything.
+	// out is not a **Instance: the garbage collector would inspect the old value, which may be anything.
 	queryInterface = sync.OnceValue(func() uintptr {
 		return syscall.NewCallback(func(i *Instance, iface *GUID, out *uintptr) uintptr {
 			if *iface != Unknown && *iface != i.class.iface {
@@ -75,7 +75,7 @@ var (
 	})
 )
 
-// Held is how many instances there are that somebody has a reference to.
+// Held returns how many instances have references.
 func Held() (n int) {
 	instances.Range(func(any, any) bool {
 		n++

@@ -1,9 +1,9 @@
-// Package com is what Windows' Component Object Model asks of a program that uses objects and hands out some of its own: GUIDs, results,
-// calls through a table of methods, and objects whose methods are Go functions.
+// Package com calls and implements objects of Windows' Component Object Model: GUIDs, results, calls through a table of methods, and
+// objects with Go functions as methods.
 //
-// It is some hundred lines, and needs no library. Of the two that there are, go-ole v1.3.0 is made for automation by names,
-// and go-wca v0.3.0 lacks what the agent needs most: the topology behind an endpoint, callbacks of volumes, effects, and a look at the type
-// of a property before its value is taken for a pointer.
+// It is a few hundred lines and needs no library. Of the two that exist, go-ole v1.3.0 is made for automation by names, and go-wca v0.3.0
+// lacks what the agent needs most: the topology behind an endpoint, callbacks of volumes, effects, and a check of a property's type
+// before its value is used as a pointer.
 package com
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A GUID names a class or an interface, in the form that Windows has in memory.
+// A GUID identifies a class or an interface, as laid out in memory.
 type GUID struct {
 	Data1 uint32
 	Data2 uint16
@@ -21,7 +21,7 @@ type GUID struct {
 	Data4 [8]byte
 }
 
-// MustGUID reads a GUID as it is written, 4460B3AE-4B44-4527-8676-7548A8ACD260. It is for constants: it panics at anything else.
+// MustGUID parses a GUID such as 4460B3AE-4B44-4527-8676-7548A8ACD260. It is for constants, and panics if the text is invalid.
 func MustGUID(text string) (g GUID) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	if err != nil || len(raw) != 16 {
@@ -32,15 +32,15 @@ func MustGUID(text string) (g GUID) {
 	return g
 }
 
-// String is the GUID in braces, as Windows writes it.
+// String returns the GUID in braces, as Windows writes it.
 func (g GUID) String() string {
 	return fmt.Sprintf("{%08X-%04X-%04X-%X-%X}", g.Data1, g.Data2, g.Data3, g.Data4[:2], g.Data4[2:])
 }
 
-// An HRESULT is what a call has come to. One that is a failure is an error.
+// An HRESULT is the result of a call. A failure is an error.
 type HRESULT uint32
 
-// The results that are told apart.
+// Results that are told apart.
 const (
 	OK                    HRESULT = 0
 	NotImplemented        HRESULT = 0x80004001 // E_NOTIMPL
@@ -84,7 +84,7 @@ var names = map[HRESULT]string{
 	AudioNotRunning:       "the audio service does not run",
 }
 
-// Error is what the result means, as far as that is known, and its number.
+// Error returns the meaning of the result, if known, and its number.
 func (h HRESULT) Error() string {
 	if name, ok := names[h]; ok {
 		return fmt.Sprintf("%s (0x%08X)", name, uint32(h))
@@ -92,7 +92,7 @@ func (h HRESULT) Error() string {
 	return fmt.Sprintf("error 0x%08X", uint32(h))
 }
 
-// Err is h if it is a failure, else nil.
+// Err returns h if it is a failure, else nil.
 func (h HRESULT) Err() error {
 	if int32(h) < 0 {
 		return h

@@ -14,26 +14,23 @@ var (
 	createInstance = ole32.NewProc("CoCreateInstance")
 )
 
-// everywhere is CLSCTX_ALL: the class may live in this process or in another.
+// everywhere is CLSCTX_ALL: the class may be in this process or another.
 const everywhere = 23
 
-// The methods that every object begins with.
-const (
-	slotQueryInterface = 0
-	slotRelease        = 2
-)
+// slotRelease is the place of Release among the methods that every object begins with.
+const slotRelease = 2
 
-// Unknown is the interface that every object has.
+// Unknown is IUnknown, the interface that every object has.
 var Unknown = MustGUID("00000000-0000-0000-C000-000000000046")
 
-// An Object is a pointer to an interface of an object that is not ours.
+// An Object is a pointer to an interface of a foreign object.
 type Object struct{ methods *[1 << 8]uintptr }
 
-// Enter makes the thread of this goroutine one of those that call objects directly and are called by them at any time (of the
-// multithreaded apartment). It locks the goroutine to it. leave undoes both.
+// Enter locks the goroutine to its thread and puts that into the multithreaded apartment, whose threads call objects directly and are
+// called by them at any time. leave undoes both.
 func Enter() (leave func(), err error) {
 	runtime.LockOSThread()
-	var result syscall.Errno // also of what is no failure
+	var result syscall.Errno // also holds results that are no failures
 	if errors.As(windows.CoInitializeEx(0, windows.COINIT_MULTITHREADED), &result) {
 		if err := HRESULT(result).Err(); err != nil {
 			runtime.UnlockOSThread()
@@ -54,7 +51,7 @@ func Create(class, iface GUID) (*Object, error) {
 	return o.orError(HRESULT(r).Err())
 }
 
-// orError is o, or why there is none. A method may return none without an error.
+// orError returns o, or an error if there is none. A method may return none without an error.
 func (o *Object) orError(err error) (*Object, error) {
 	switch {
 	case err != nil:
@@ -65,7 +62,7 @@ func (o *Object) orError(err error) (*Object, error) {
 	return o, nil
 }
 
-// Call calls the method at a place of the table. Arguments that are pointers are written as uintptr(unsafe.Pointer(&x)) in the call.
+// Call calls the method in a slot of the table. Pointers must be converted in the call itself: uintptr(unsafe.Pointer(&x)).
 //
 //go:uintptrescapes
 func (o *Object) Call(slot int, args ...uintptr) error {
@@ -73,7 +70,7 @@ func (o *Object) Call(slot int, args ...uintptr) error {
 	return HRESULT(r).Err()
 }
 
-// Object calls a method whose last argument says where to put an object.
+// Object calls a method whose last argument receives an object.
 //
 //go:uintptrescapes
 func (o *Object) Object(slot int, args ...uintptr) (*Object, error) {
@@ -82,7 +79,7 @@ func (o *Object) Object(slot int, args ...uintptr) (*Object, error) {
 	return (*made).orError(err)
 }
 
-// Text calls a method whose last argument says where to put a text, which it has allocated.
+// Text calls a method whose last argument receives a text, and frees that.
 //
 //go:uintptrescapes
 func (o *Object) Text(slot int, args ...uintptr) (string, error) {
@@ -100,12 +97,7 @@ func (o *Object) Text(slot int, args ...uintptr) (string, error) {
 //go:noinline
 func onHeap[T any]() *T { return new(T) }
 
-// Query returns another interface of the object.
-func (o *Object) Query(iface GUID) (*Object, error) {
-	return o.Object(slotQueryInterface, uintptr(unsafe.Pointer(&iface)))
-}
-
-// Release gives the object back. It does nothing to none.
+// Release releases the object. It is a no-op for nil.
 func (o *Object) Release() {
 	if o != nil {
 		_ = o.Call(slotRelease)

@@ -1,4 +1,4 @@
-// Package eventsource registers the name by which a program's lines are in Windows' event log: else they are not shown in words.
+// Package eventsource registers a program's source in Windows' event log; without it the log does not show the text of events.
 package eventsource
 
 import (
@@ -14,7 +14,7 @@ func open(name string) (registry.Key, error) {
 	return registry.OpenKey(registry.LOCAL_MACHINE, `SYSTEM\CurrentControlSet\Services\EventLog\Application\`+name, registry.QUERY_VALUE)
 }
 
-// Exists reports whether Windows knows a source of that name, whosever it is. Every user may ask.
+// Exists reports whether a source of that name is registered, by whomever. Every user may ask.
 func Exists(name string) bool {
 	key, err := open(name)
 	if err == nil {
@@ -23,7 +23,7 @@ func Exists(name string) bool {
 	return err == nil
 }
 
-// IsOurs reports whether it is one as Register and our packages make it, which shows what supervise.EventLog writes in words.
+// IsOurs reports whether it is registered as Register and our packages do it, so that the log shows what supervise.EventLog writes.
 func IsOurs(name string) bool {
 	key, err := open(name)
 	if err != nil {
@@ -34,7 +34,7 @@ func IsOurs(name string) bool {
 	return err == nil && strings.EqualFold(filepath.Base(messages), "EventCreate.exe")
 }
 
-// Register makes the source. It takes an administrator, and that there is none of that name.
+// Register registers the source. It needs an administrator, and the name must be free.
 func Register(name string) error {
 	if err := eventlog.InstallAsEventCreate(name, eventlog.Error|eventlog.Warning|eventlog.Info); err != nil {
 		return fmt.Errorf("register the event log source %s: %w", name, err)
@@ -42,7 +42,7 @@ func Register(name string) error {
 	return nil
 }
 
-// Remove takes the source away, likewise.
+// Remove removes the source. It needs an administrator.
 func Remove(name string) error {
 	if err := eventlog.Remove(name); err != nil {
 		return fmt.Errorf("remove the event log source %s: %w", name, err)

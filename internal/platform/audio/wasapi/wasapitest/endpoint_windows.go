@@ -6,17 +6,17 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// An Endpoint is one that the stand-in has.
+// An Endpoint is an endpoint of the stand-in.
 type Endpoint struct {
 	ID      string // {0.0.1.…: an input
 	State   uint32 // 0: active
-	Name    any    // these may be a string, a uint32, a com.GUID, a []byte (a BLOB), or nil, which is no value
+	Name    any    // this and the next three: a string, uint32, com.GUID, []byte (a BLOB), or nil for no value
 	Form    any
 	Holder  any    // its container
 	Adapter any    // the instance id of its device
-	Support uint32 // what its device applies itself
+	Support uint32 // what the device applies itself
 	Mute    bool
-	Effects []Effect // nil: Windows does not tell
+	Effects []Effect // nil: not reported
 }
 
 // An Effect is one of an endpoint's (AUDIO_EFFECT).
@@ -25,7 +25,7 @@ type Effect struct {
 	Settable, On int32
 }
 
-// Effects that there are.
+// Known effects.
 var (
 	EchoCancellation = com.MustGUID("6F64ADBE-8211-11E2-8C70-2C27D7F001FA")
 	NoiseSuppression = com.MustGUID("6F64ADBF-8211-11E2-8C70-2C27D7F001FA")
@@ -40,7 +40,7 @@ func (e *Endpoint) state() uint32 {
 	return e.State
 }
 
-// Microphone is that of a USB headset, and Earphones are those.
+// Microphone returns that of a USB headset.
 func Microphone() Endpoint {
 	return Endpoint{
 		ID: "{0.0.1.00000000}.{22222222-0000-4000-8000-000000000002}", Name: "Headset Microphone (Acme One)", Form: uint32(5),
@@ -48,14 +48,14 @@ func Microphone() Endpoint {
 	}
 }
 
-// Earphones are those of the headset of Microphone.
+// Earphones returns those of the headset of Microphone.
 func Earphones() Endpoint {
 	e := Microphone()
 	e.ID, e.Name, e.Support = "{0.0.0.00000000}.{11111111-0000-4000-8000-000000000001}", "Headset Earphone (Acme One)", 1
 	return e
 }
 
-// Headset700 is the microphone and the earphones of the headset of examples/acme.yaml.
+// Headset700 returns the microphone and earphones of the headset in examples/acme.yaml.
 func Headset700() [2]Endpoint {
 	headset := [2]Endpoint{Microphone(), Earphones()}
 	for i, name := range []string{"Headset Microphone (Acme Headset 700)", "Headset Earphone (Acme Headset 700)"} {

@@ -10,7 +10,7 @@ import (
 
 var taskMemory = ole32.NewProc("CoTaskMemAlloc")
 
-// allocate returns memory that its receiver frees.
+// allocate returns memory that the receiver frees.
 func allocate(size int) unsafe.Pointer {
 	r, _, _ := taskMemory.Call(uintptr(max(size, 1)))
 	return *(*unsafe.Pointer)(unsafe.Pointer(&r))
@@ -30,7 +30,7 @@ type variant struct {
 	value, value2 uintptr
 }
 
-// set writes a value of its own type.
+// set stores a value with its type.
 func (v *variant) set(value any) uintptr {
 	point := func(to unsafe.Pointer) uintptr { return uintptr(to) }
 	switch value := value.(type) {

@@ -10,7 +10,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// Places in the tables of what the stand-in calls.
+// Slots of the methods that the stand-in calls.
 const (
 	addRef = 1
 
@@ -57,6 +57,14 @@ func hand(class *com.Class, p part, out **com.Instance) uintptr {
 	return uintptr(com.OK)
 }
 
+// answer is hand for a method that tests can make fail.
+func (p part) answer(method string, class *com.Class, out **com.Instance) uintptr {
+	if h := p.enter(method, p.id); h.Err() != nil {
+		return uintptr(h)
+	}
+	return hand(class, p, out)
+}
+
 const (
 	notFound       = uintptr(com.NotFound)
 	noInterface    = uintptr(com.NoInterface)
@@ -69,11 +77,7 @@ func unused(*com.Instance) uintptr { return notImplemented }
 var factoryClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("00000001-0000-0000-C000-000000000046"),
 		func(i *com.Instance, _, _ uintptr, out **com.Instance) uintptr { // CreateInstance
-			s := i.Value.(*Server)
-			if h := s.enter("CreateInstance", ""); h.Err() != nil {
-				return uintptr(h)
-			}
-			return hand(enumeratorClass(), part{Server: s}, out)
+			return part{Server: i.Value.(*Server)}.answer("CreateInstance", enumeratorClass(), out)
 		},
 		func(*com.Instance, uintptr) uintptr { return 0 }, // LockServer
 	)
@@ -111,10 +115,7 @@ var enumeratorClass = sync.OnceValue(func() *com.Class {
 		func(i *com.Instance, id *uint16, out **com.Instance) uintptr { // GetDevice, which is asked for adapters
 			p := of(i)
 			p.id = windows.UTF16PtrToString(id)
-			if h := p.enter("GetDevice", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			return hand(deviceClass(), p, out)
+			return p.answer("GetDevice", deviceClass(), out)
 		},
 		func(i *com.Instance, l *com.Object) uintptr { // RegisterEndpointNotificationCallback
 			p := of(i)
@@ -138,10 +139,7 @@ var collectionClass = sync.OnceValue(func() *com.Class {
 		func(i *com.Instance, at uintptr, out **com.Instance) uintptr { // Item
 			p := of(i)
 			p.id = p.list[uint32(at)]
-			if h := p.enter("Item", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			return hand(deviceClass(), p, out)
+			return p.answer("Item", deviceClass(), out)
 		},
 	)
 })
@@ -173,11 +171,7 @@ var deviceClass = sync.OnceValue(func() *com.Class {
 			return noInterface
 		},
 		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr { // OpenPropertyStore
-			p := of(i)
-			if h := p.enter("OpenPropertyStore", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			return hand(storeClass(), p, out)
+			return of(i).answer("OpenPropertyStore", storeClass(), out)
 		},
 		func(i *com.Instance, out **uint16) uintptr { // GetId
 			p := of(i)
@@ -230,15 +224,12 @@ var storeClass = sync.OnceValue(func() *com.Class {
 var topologyClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("2A07407E-6497-4A18-9787-32F79BD0D98F"), unused,
 		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr { // GetConnector
-			if h := of(i).enter("GetConnector", of(i).id); h.Err() != nil {
-				return uintptr(h)
-			}
-			return hand(connectorClass(), of(i), out)
+			return of(i).answer("GetConnector", connectorClass(), out)
 		},
 	)
 })
 
-// adapterPrefix is before the id of an endpoint in that of its adapter.
+// adapterPrefix precedes the id of an endpoint in that of its adapter.
 const adapterPrefix = `{2}.\\?\adapter of `
 
 func adapterOf(id string) (endpoint string, ok bool) {

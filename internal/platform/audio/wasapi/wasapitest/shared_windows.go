@@ -14,10 +14,10 @@ import (
 
 const installed = `C:\windows\system32\sidetoneaudio.dll`
 
-// Shared is the stand-in whose endpoints all programs of a Windows have in common: the DLL that tools/windows/standin/audio.c makes.
+// Shared is a stand-in whose endpoints are shared by all programs of a Windows: the DLL made of tools/windows/standin/audio.c.
 type Shared struct{ change, serve *windows.Proc }
 
-// record is an endpoint as the DLL has it.
+// record is an endpoint in the DLL.
 type record struct {
 	state, plugged, form, support, mute, chosen, effects uint32
 
@@ -28,8 +28,7 @@ type record struct {
 	adapter   [64]uint16
 }
 
-// Install has all programs that begin from now on find the stand-in where they look for Core Audio. It is for a Windows that is
-// deleted afterwards.
+// Install makes the stand-in Core Audio for all programs that start afterwards. It is for a Windows that is deleted after the test.
 func Install(dll string) error {
 	binary, err := os.ReadFile(dll)
 	if err != nil {
@@ -47,7 +46,7 @@ func Install(dll string) error {
 	return class.SetStringValue("", installed)
 }
 
-// Open returns the stand-in that is installed.
+// Open returns the installed stand-in.
 func Open() (s Shared, err error) {
 	dll, err := windows.LoadDLL(installed)
 	if err != nil {
@@ -60,10 +59,10 @@ func Open() (s Shared, err error) {
 	return s, err
 }
 
-// Put has an endpoint come, or be another from now on. chosen: it is the default.
+// Put adds an endpoint, or replaces it. chosen makes it the default.
 func (s Shared) Put(e Endpoint, chosen bool) error { return s.put(e, e.state(), chosen) }
 
-// Unplug has one go.
+// Unplug removes an endpoint.
 func (s Shared) Unplug(e Endpoint) error { return s.put(e, 0, false) }
 
 func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
@@ -88,16 +87,16 @@ func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
 	return nil
 }
 
-// Fail has all calls of all programs come to a result; com.OK ends that.
+// Fail makes all calls of all programs return a result; com.OK ends that.
 func (s Shared) Fail(result com.HRESULT) { _, _, _ = s.serve.Call(uintptr(result), 0) }
 
-// Restart is another service in the place of the one there was, of which nobody hears.
+// Restart simulates a restart of the service, which is not notified.
 func (s Shared) Restart() { _, _, _ = s.serve.Call(0, 1) }
 
-// A Volume is an endpoint's, as a program opens it.
+// A Volume is an endpoint's volume control.
 type Volume struct{ object *com.Object }
 
-// OpenVolume opens that of an endpoint, on a thread that has entered COM.
+// OpenVolume opens that of an endpoint. Its thread must have entered COM.
 func OpenVolume(id string) (v Volume, err error) {
 	enumerator, err := com.Create(classEnumerator, ifaceEnumerator)
 	if err != nil {
@@ -122,7 +121,7 @@ func (v Volume) SetMute(mute bool) error {
 	return v.object.Call(14, uintptr(flag(mute)), 0)
 }
 
-// Mute is the mute.
+// Mute returns the mute.
 func (v Volume) Mute() (bool, error) {
 	var on int32
 	err := v.object.Call(15, uintptr(unsafe.Pointer(&on)))
@@ -136,7 +135,7 @@ var listenerClass = sync.OnceValue(func() *com.Class {
 	})
 })
 
-// Listen has each mute told, until the process ends.
+// Listen reports each change of the mute until the process ends.
 func (v Volume) Listen(told func(mute bool)) error {
 	return v.object.Call(3, listenerClass().New(told).Pointer())
 }

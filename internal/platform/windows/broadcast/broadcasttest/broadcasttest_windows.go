@@ -16,7 +16,7 @@ import (
 	"sidetone/internal/platform/windows/broadcast"
 )
 
-// helperEnv holds what a process that Send has started is to send, and to whom.
+// helperEnv tells the helper process of Send what to send, and to whom.
 const helperEnv = "SIDETONE_BROADCASTTEST"
 
 var (
@@ -55,8 +55,8 @@ func send(job string) (answer uintptr, took time.Duration, err error) {
 	return answer, time.Since(began), nil
 }
 
-// Send sends a message to the window of the process, and returns its answer, and after how long that came. The program that calls it is
-// started anew for that.
+// Send sends a message to the window of the process, and returns the answer and how long it took. It starts the calling program again to
+// do that.
 func Send(t *testing.T, pid int, id uint32, param, data uintptr) (answer uintptr, took time.Duration) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -71,4 +71,17 @@ func Send(t *testing.T, pid int, id uint32, param, data uintptr) (answer uintptr
 	took, err = time.ParseDuration(said[1])
 	require.NoError(t, err)
 	return uintptr(number), took
+}
+
+// OtherRank is the default rank in the order of shutdown. Higher ranks are told first.
+const OtherRank = 0x280
+
+// Rank returns this process's rank.
+func Rank(t *testing.T) (rank uint32) {
+	t.Helper()
+	var flags uint32
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessShutdownParameters").Call(
+		uintptr(unsafe.Pointer(&rank)), uintptr(unsafe.Pointer(&flags)))
+	require.NotZero(t, ok, "%v", err)
+	return rank
 }

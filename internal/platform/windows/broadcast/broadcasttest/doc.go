@@ -1,2 +1,2 @@
-// Package broadcasttest sends messages to the window for broadcasts as Windows does: from another process.
+// Package broadcasttest sends messages to the window of package broadcast from another process, as Windows does.
 package broadcasttest

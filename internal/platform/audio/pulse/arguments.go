@@ -2,11 +2,55 @@ package pulse
 
 import "strings"
 
-// spaObject reads PipeWire's relaxed JSON: white space, ',', '=' and ':' separate equally,
-// '#' starts a comment, strings need no quotes, and the outermost braces may be missing.
-// Values are string or map[string]any; arrays are skipped and read as nil. Of a key that
-// comes twice the last value is kept. ok is false if the text ends too early, closes too
-// much or nests deeper than 32.
+// moduleArguments parses the argument of a PulseAudio module: key=value pairs separated by white space; values are bare or in single or
+// double quotes, and a backslash escapes the next character. The last value of a key counts. Parsing stops at text that is no pair; ok is
+// false then.
+func moduleArguments(s string) (args map[string]string, ok bool) {
+	args = make(map[string]string)
+	for {
+		s = strings.TrimLeft(s, " \t\n\r\v\f")
+		if s == "" {
+			return args, true
+		}
+		key, rest, found := strings.Cut(s, "=")
+		if !found || key == "" || strings.ContainsAny(key, " \t\n\r\v\f") {
+			return args, false
+		}
+		value, after, closed := argumentValue(rest)
+		if !closed {
+			return args, false
+		}
+		args[key], s = value, after
+	}
+}
+
+// argumentValue parses one value; closed is false if a quote or an escape is incomplete.
+func argumentValue(s string) (value, rest string, closed bool) {
+	ends := " \t\n\r\v\f"
+	quoted := s != "" && (s[0] == '"' || s[0] == '\'')
+	if quoted {
+		ends, s = s[:1], s[1:]
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			if i++; i == len(s) {
+				return "", "", false
+			}
+			b.WriteByte(s[i])
+		case strings.IndexByte(ends, s[i]) >= 0:
+			return b.String(), s[i+1:], true
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), "", !quoted
+}
+
+// spaObject parses PipeWire's relaxed JSON: white space, ',', '=' and ':' all separate, '#' starts a comment, strings need no quotes, and
+// the outermost braces are optional. Values are string or map[string]any; arrays are skipped and become nil. The last value of a key
+// counts. ok is false if the text ends early, has too many closing brackets, or is nested deeper than 32 levels.
 func spaObject(s string) (object map[string]any, ok bool) {
 	p := spaParser{s: s}
 	kind, _ := p.token()
@@ -54,8 +98,7 @@ func (p *spaParser) token() (kind byte, text string) {
 	return 's', text
 }
 
-// quoted reads a string in quotes. Escapes other than \" and \\ are of no interest here and
-// lose their backslash.
+// quoted reads a quoted string. Escapes other than \" and \\ do not matter here and lose their backslash.
 func (p *spaParser) quoted() string {
 	var b strings.Builder
 	for i := 1; i < len(p.s); i++ {

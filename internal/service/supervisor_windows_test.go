@@ -38,7 +38,7 @@ func TestWhoHasStartedTheAgentAsksByEvents(t *testing.T) {
 	end := event(name)
 	stopped, hang, asked := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	getenv := func(variable string) string { return map[string]string{supervise.StopEventVariable: name}[variable] }
-	require.NoError(t, WhenAsked(getenv, func() { close(stopped) }, func() { asked <- struct{}{}; <-hang }))
+	require.NoError(t, ServeSupervisor(getenv, func() { close(stopped) }, func() { asked <- struct{}{}; <-hang }))
 	alive := event(supervise.AliveEvent(name, uint32(os.Getpid())))
 	for range 3 {
 		require.NoError(t, windows.SetEvent(alive))
@@ -53,7 +53,7 @@ func TestWhoHasStartedTheAgentAsksByEvents(t *testing.T) {
 	<-stopped
 	require.True(t, isSet(alive))
 	close(hang)
-	require.NoError(t, WhenAsked(func(string) string { return "" }, nil, nil), "nobody asks")
+	require.NoError(t, ServeSupervisor(func(string) string { return "" }, nil, nil), "nobody asks")
 }
 
 // TestNameThatIsTaken: the agent says so, still hears that it is to end, and keeps no handle of what somebody else has made.
@@ -69,7 +69,7 @@ func TestNameThatIsTaken(t *testing.T) {
 	stopped := make(chan struct{})
 	getenv := func(variable string) string { return map[string]string{supervise.StopEventVariable: name}[variable] }
 	answers := func() { assert.Fail(t, "somebody else asks") }
-	err = WhenAsked(getenv, func() { close(stopped) }, answers)
+	err = ServeSupervisor(getenv, func() { close(stopped) }, answers)
 	require.ErrorContains(t, err, "nobody starts the agent again if it hangs")
 	require.ErrorIs(t, err, windows.ERROR_ALREADY_EXISTS)
 	require.NoError(t, windows.CloseHandle(before))

@@ -11,13 +11,13 @@ import (
 	"sidetone/internal/supervise"
 )
 
-// lookForEnd is how often an agent that does not find itself alive looks whether it is asked to end.
-const lookForEnd = time.Second
+// stopPoll is how often an agent that is checking whether it is alive looks whether it is asked to end.
+const stopPoll = time.Second
 
-// WhenAsked serves who has started the agent on Windows, by events, since there are no signals: it has stop called when the agent is asked
-// to end, and answers when it is asked whether it is alive. It is for the life of the process. With an error the agent is asked nothing, or
-// the end alone.
-func WhenAsked(getenv func(string) string, stop, answers func()) error {
+// ServeSupervisor answers the process that has started the agent on Windows. It does so by events, since there are no signals, for the
+// life of the process: it calls stop when the agent is asked to end, and answers when it is asked whether the agent is alive. If it
+// returns an error, the agent hears no request, or only the one to end.
+func ServeSupervisor(getenv func(string) string, stop, answers func()) error {
 	name := getenv(supervise.StopEventVariable)
 	if name == "" {
 		return nil
@@ -54,7 +54,7 @@ func WhenAsked(getenv func(string) string, stop, answers func()) error {
 	return nil
 }
 
-// answer resets alive once the agent has found itself alive; false: it was asked to end meanwhile.
+// answer resets alive once answers has returned. It returns false if the agent was asked to end meanwhile.
 func answer(answers func(), end, alive windows.Handle) bool {
 	done := make(chan struct{})
 	go func() {
@@ -66,7 +66,7 @@ func answer(answers func(), end, alive windows.Handle) bool {
 		select {
 		case <-done:
 			return true
-		case <-time.After(lookForEnd):
+		case <-time.After(stopPoll):
 		}
 		if event, _ := windows.WaitForSingleObject(end, 0); event == windows.WAIT_OBJECT_0 {
 			return false

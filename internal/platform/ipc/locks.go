@@ -1,0 +1,164 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
+)
+
+// ErrRunning means that another agent of this user is running.
+type ErrRunning struct {
+	Lock     string // path of the lock file that it holds
+	PID      int    // 0: unknown
+	ClientID string // the client id that both are for; "": both have the same address
+}
+
+// Error names the agent and the remedy.
+func (e *ErrRunning) Error() string {
+	who := "another agent"
+	if e.PID != 0 {
+		who = fmt.Sprintf("another agent (process %d)", e.PID)
+	}
+	what := "runs already"
+	if e.ClientID != "" {
+		what = "runs already for client_id " + e.ClientID
+	}
+	return fmt.Sprintf("%s of this user %s and holds %s: stop it first", who, what, e.Lock)
+}
+
+// lockAgent takes a lock file that proves that no other agent of this user runs. The operating system releases the lock when the process
+// ends, in whatever way; the file stays. flag is added to the flags with which the file is opened.
+func lockAgent(path string, flag int) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|flag), flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("lock file %s: %w", path, lockError(err))
+	case !held:
+		return nil, &ErrRunning{Lock: path, PID: lockHolder(path)}
+	}
+	return lock, nil
+}
+
+const (
+	lockSuffix   = ".lock"
+	clientsLocks = "clients" // the folder of the locks, among those of the vendors
+)
+
+// A ClientLock is the right to send lists for one client id. Only one agent of this user holds it, wherever its local API is: a client
+// keeps one list for each id, so two agents would overwrite each other's.
+//
+// Device ids are one map in the client, over all vendors: an agent whose list no longer has a device takes away what another has sent for
+// the same id. By the times of these files the agents tell each other when that may have happened.
+type ClientLock struct {
+	lock *flock.Flock
+	path string
+}
+
+// LockClient takes the lock in the folder of all agents (see paths.AgentsFolder), which it makes if it is missing. *ErrRunning means that
+// another agent holds it. The operating system releases the lock when the process ends; the file stays.
+func LockClient(folder, clientID string) (*ClientLock, error) {
+	name, err := lockName(clientID)
+	if err != nil {
+		return nil, err
+	}
+	clients := filepath.Join(folder, clientsLocks)
+	for _, f := range []string{folder, clients} {
+		if err := privateFolder(f); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(clients, name)
+	lock, err := lockAgent(path, lockFlags)
+	if running, ok := errors.AsType[*ErrRunning](err); ok {
+		running.ClientID = clientID
+	}
+	if err != nil {
+		return nil, err
+	}
+	writePID(lock)
+	return &ClientLock{lock, path}, nil
+}
+
+// Announce tells the other agents that devices which they report, too, may have vanished from the client with a list of this one.
+func (l *ClientLock) Announce() {
+	now := time.Now()
+	_ = os.Chtimes(l.path, now, now) // if it fails, they send again at their next change
+}
+
+// Close announces the end and releases the lock.
+func (l *ClientLock) Close() error {
+	l.Announce()
+	return l.lock.Unlock()
+}
+
+// Release releases the lock without an announcement, for an agent that takes over from this one: no list has changed.
+func (l *ClientLock) Release() error { return l.lock.Unlock() }
+
+// Watch calls notify once it watches, and then whenever another agent announces something, until ctx ends; then it returns nil. notify
+// must not block. An error says what cannot be watched. If a clean-up removes this lock file, which it can although it is held, Watch
+// logs that.
+func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func()) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(filepath.Dir(l.path))
+	}
+	if err != nil {
+		if limit := watchLimit(err); limit != nil {
+			err = limit
+		}
+		return fmt.Errorf("watch for other agents: %w", err)
+	}
+	notify()
+	for {
+		select {
+		case event := <-watcher.Events:
+			if event.Name == l.path && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
+				log.Warn("the lock file was removed: "+
+					"another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
+					"file", l.path, "remedy", "restart the agent")
+			}
+			if event.Has(announced) && event.Name != l.path && strings.HasSuffix(event.Name, lockSuffix) {
+				notify()
+			}
+		case err := <-watcher.Errors:
+			log.Debug("other agents: events may have been lost", "err", err)
+			notify()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// LockTray takes the lock that keeps a desktop session from having two icons of the agent at address. The folder is made if it is
+// missing. session identifies the session if the address does not. The operating system releases the lock when the process ends; the file
+// stays.
+func LockTray(address, session string) (io.Closer, error) {
+	path, err := trayLockFile(address, session)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockAgent(path, lockFlags)
+	if running, ok := errors.AsType[*ErrRunning](err); ok {
+		holder := path
+		if running.PID != 0 {
+			holder = fmt.Sprintf("process %d, which holds %s", running.PID, path)
+		}
+		return nil, fmt.Errorf("this session has a tray icon of this agent already (%s)", holder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	writePID(lock)
+	return lock, nil
+}

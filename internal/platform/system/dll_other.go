@@ -1,6 +1,0 @@
-//go:build !windows
-
-package system
-
-// LoadDLLsOfSystemOnly is for Windows.
-func LoadDLLsOfSystemOnly() {}
