@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// inbox hands the one awaited answer from the reader of a link to whoever waits for it.
-// Everything else that a server says is dropped: events, and answers to a command that was given
-// up, was never sent, or was answered before.
+// inbox passes the awaited answer from the reader of a link to the goroutine that waits for it. It drops
+// everything else that the server says: events, and answers to commands that were given up, never sent,
+// or answered before.
 type inbox struct {
 	mu     sync.Mutex
 	wanted string       // nonce; "" = none
@@ -19,7 +19,7 @@ type inbox struct {
 
 func newInbox() inbox { return inbox{answer: make(chan message, 1), gone: make(chan struct{})} }
 
-// want makes the answer with this nonce the awaited one.
+// want makes put pass on the answer with this nonce, and no earlier one.
 func (b *inbox) want(nonce string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +30,7 @@ func (b *inbox) want(nonce string) {
 	}
 }
 
-// put never blocks.
+// put passes m on if it is the awaited answer. It never blocks.
 func (b *inbox) put(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,20 +40,20 @@ func (b *inbox) put(m message) {
 	}
 }
 
-// end says that nothing more will come.
+// end says that the link has ended, because of err.
 func (b *inbox) end(err error) {
 	b.err = err
 	close(b.gone)
 }
 
-// await returns what the awaited answer says. It may be called again after ctx's end.
+// await returns the result of the awaited answer. It may be called again after ctx has ended.
 func (b *inbox) await(ctx context.Context) error {
 	select {
 	case m := <-b.answer:
 		return m.result()
 	case <-b.gone:
 		select {
-		case m := <-b.answer: // came right before the end
+		case m := <-b.answer: // it came right before the end
 			return m.result()
 		default:
 			return fmt.Errorf("device list: %w", b.err)
@@ -65,5 +65,5 @@ func (b *inbox) await(ctx context.Context) error {
 
 func (b *inbox) lost() <-chan struct{} { return b.gone }
 
-// cause is why the link was lost; only after that.
+// cause returns why the link was lost. It must be called only after that.
 func (b *inbox) cause() error { return b.err }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// frameTimeout is how long a client may take from the first byte of a message to its last.
+// frameTimeout is how long the client may take from the first byte of a message to the last.
 const frameTimeout = 5 * time.Second
 
 // ipcLink is a link over a unix socket or a named pipe.
@@ -18,8 +18,8 @@ type ipcLink struct {
 	reader *bufio.Reader
 }
 
-// openIPC says who we are on conn, which is a fresh connection to a client, and waits for
-// READY (rules R17, R73). ctx bounds both. It owns conn.
+// openIPC sends the handshake on conn, a fresh connection to a client, and waits for READY
+// (rules R17, R73). ctx bounds both. It takes ownership of conn.
 func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) {
 	l := &ipcLink{reader: bufio.NewReader(conn)}
 	l.conn, l.next, l.send = conn, l.message, func(payload []byte) error { return l.sendFrame(opFrame, payload) }
@@ -43,7 +43,7 @@ func (l *ipcLink) deliver(ctx context.Context, nonce string, payload []byte) err
 	return l.streamLink.deliver(ctx, nonce, payload)
 }
 
-// message reads one message. Until it begins it waits without end; then it has to end soon.
+// message reads one message. It waits forever for the first byte, and frameTimeout for the rest.
 func (l *ipcLink) message() (message, error) {
 	if _, err := l.reader.Peek(1); err != nil {
 		return message{}, fmt.Errorf("%w: %w", errLost, err)
@@ -57,8 +57,8 @@ func (l *ipcLink) message() (message, error) {
 	return m, err
 }
 
-// frame reads one frame and answers it if it is a ping; else it returns the message in it. Its
-// errors are typed where the client gave a reason (rules R21, R74).
+// frame reads one frame. It answers a ping, and returns the message in any other frame. A reason that the
+// client gives for closing becomes a typed error (rules R21, R74).
 func (l *ipcLink) frame() (message, error) {
 	op, body, err := readFrame(l.reader)
 	if err != nil {
@@ -72,11 +72,11 @@ func (l *ipcLink) frame() (message, error) {
 	case opPing:
 		return message{}, l.write(context.Background(), func() error { return l.sendFrame(opPong, body) })
 	default:
-		return message{}, nil // says nothing to us
+		return message{}, nil // nothing that matters here
 	}
 }
 
-// closedBy is the error for the body of a CLOSE.
+// closedBy returns the error for the body of a CLOSE.
 func closedBy(body []byte) error {
 	var f fault
 	if err := json.Unmarshal(body, &f); err != nil || f.Code == nil {

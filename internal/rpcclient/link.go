@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// A link is one conversation with one client over one transport. A session does not know which it uses.
+// A link is a connection to one client over any transport.
 type link interface {
-	// deliver sends one command and returns nil when the answer with its nonce accepts it
-	// (rule R41). After an error other than *Error, errNoAnswer and errBroken the link is of no
-	// more use.
+	// deliver sends one command, and returns nil when the answer with its nonce accepts it
+	// (rule R41). After an error other than *refusalError, errNoAnswer and errBroken, the link cannot
+	// be used any more.
 	deliver(ctx context.Context, nonce string, payload []byte) error
-	// await goes on waiting for the answer that deliver gave up with errNoAnswer.
+	// await continues to wait for the answer after deliver has returned errNoAnswer.
 	await(ctx context.Context) error
-	// lost is closed when the client has gone.
+	// lost returns a channel that is closed when the client has gone.
 	lost() <-chan struct{}
-	// cause is why; only after lost is closed.
+	// cause returns why. It must be called only after lost is closed.
 	cause() error
 	// close ends the conversation at once.
 	close()
 }
 
-// writeTimeout bounds one write: a loopback peer that does not read for so long hangs.
+// writeTimeout bounds one write: a peer on this machine that does not read for so long hangs.
 const writeTimeout = 5 * time.Second
 
-// finalWriteTimeout bounds a write for which there is no time left: on loopback that is plenty.
+// finalWriteTimeout bounds a write after its context has ended. On one machine that is plenty.
 const finalWriteTimeout = 100 * time.Millisecond
 
-// streamLink is a link over a connection on which messages come at any time, IPC or WebSocket. One
-// goroutine reads; deliver writes, and so does the reader, to answer a ping.
+// streamLink is a link over a connection on which messages arrive at any time: IPC or WebSocket. One
+// goroutine reads. deliver writes, and so does the reader to answer a ping.
 type streamLink struct {
 	inbox
 	conn      net.Conn
 	next      func() (message, error)    // reads one message
-	send      func(payload []byte) error // writes one, which may be cut short by a deadline of conn
-	sendClose func()                     // says that the connection ends; nil: nobody wants to hear it
+	send      func(payload []byte) error // writes one message; a deadline of conn may cut it short
+	sendClose func()                     // announces the end of the connection; nil: the transport has no such message
 
 	writing sync.Mutex
 }
@@ -53,7 +53,7 @@ func (l *streamLink) start() {
 func (l *streamLink) read() {
 	for {
 		m, err := l.next()
-		if err != nil { // whoever writes meanwhile hears of it from the inbox: conn stays open until close
+		if err != nil { // conn stays open until close, so a writer learns of the end from the inbox
 			l.end(afterReady(err))
 			return
 		}
@@ -69,8 +69,8 @@ func (l *streamLink) deliver(ctx context.Context, nonce string, payload []byte) 
 	return l.await(ctx)
 }
 
-// write lets f write. When ctx ends it is cut short, but not at once: half a message would make the
-// connection useless for the empty list that may have to follow.
+// write calls f, which writes to conn. When ctx ends, the write is cut short, but not at once: half a message
+// would make the connection useless for the farewell that may have to follow.
 func (l *streamLink) write(ctx context.Context, f func() error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -80,7 +80,7 @@ func (l *streamLink) write(ctx context.Context, f func() error) error {
 	if err := f(); err != nil {
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
-	_ = l.conn.SetWriteDeadline(time.Time{}) // else its timer would wake us for nothing
+	_ = l.conn.SetWriteDeadline(time.Time{}) // otherwise its timer would wake the process for nothing
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (l *streamLink) close() {
 	<-l.gone
 }
 
-// awaitReady reads messages of a fresh connection until READY (rules R16, R17), or ctx's end.
+// awaitReady reads messages from a fresh connection until READY (rules R16, R17) or the end of ctx.
 func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -111,7 +111,7 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 	}
 }
 
-// asNoAnswer turns an error that is only ctx's deadline into errNoAnswer.
+// asNoAnswer returns errNoAnswer if err is merely due to ctx's deadline, and err otherwise.
 func asNoAnswer(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), errNoAnswer) {
 		return errNoAnswer
@@ -119,9 +119,9 @@ func asNoAnswer(ctx context.Context, err error) error {
 	return err
 }
 
-// target is a port on which a client may listen.
+// target is a port on which a client may listen, and the options for talking to it.
 type target struct {
-	*Options  // those in force when it was found
+	*Options  // those in force when the target was made
 	port      int
 	sameOwner func() bool // reports whether the port still has the owner it was found with
 }

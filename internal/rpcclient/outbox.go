@@ -7,14 +7,14 @@ import (
 	"sidetone/internal/signal"
 )
 
-// outbox holds the newest snapshot for one session. Putting never blocks; what was not taken
-// is replaced.
+// outbox holds the newest snapshot for the session with one client. put never blocks: it replaces a
+// snapshot that was not taken.
 type outbox struct {
 	mu     sync.Mutex
 	snap   devices.Snapshot
 	filled bool
 	resend bool
-	repeat bool // it is asked for because of another application
+	repeat bool // resend because of another application
 	news   signal.Signal
 }
 
@@ -27,7 +27,7 @@ func (m *outbox) put(s devices.Snapshot) {
 	m.news.Notify()
 }
 
-// askResend makes the next take say that the whole list must go out again.
+// askResend makes the next take report that the whole list must be sent again.
 func (m *outbox) askResend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,7 +35,7 @@ func (m *outbox) askResend() {
 	m.news.Notify()
 }
 
-// askRepeat is askResend because of another application.
+// askRepeat is like askResend, with another application as the reason.
 func (m *outbox) askRepeat() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,8 +43,8 @@ func (m *outbox) askRepeat() {
 	m.news.Notify()
 }
 
-// take returns the newest snapshot; ok is false before the first one. It clears what was asked, and
-// the wake-up that announced what it returns.
+// take returns the newest snapshot (ok is false before the first one) and what was asked for since the last
+// call. It clears the notification that announced them.
 func (m *outbox) take() (s devices.Snapshot, ok, resend, repeat bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

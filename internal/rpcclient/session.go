@@ -19,7 +19,7 @@ type Delivery struct {
 	SinceOS   time.Duration    // from the OS event to the answer
 }
 
-// session keeps one client up to date over one link: at most one list is in flight, the newest one
+// session keeps one client up to date over one link. At most one list is in flight, only the newest one
 // waits, and an older list never follows a newer one (rule R71).
 type session struct {
 	link        link
@@ -27,42 +27,42 @@ type session struct {
 	outbox      *outbox
 	limits      func() limits
 	pacer       *tokenBucket
-	bucket      *tokenBucket // of the client, where each list costs a token of it; else nil (rule R67)
+	bucket      *tokenBucket // the client's tokens, if each list costs one; otherwise nil (rule R67)
 	retry       *backoff     // after refused lists
 	observer    observer
 	endWhenIdle <-chan struct{} // closed: end as soon as nothing is in flight
 
-	hasAnswered bool // the client is known to answer the command
+	hasAnswered bool // the client has answered the command before
 
-	accepted        devices.Snapshot // what the client has accepted last
-	acceptedIsKnown bool             // false: the client's list is unknown, the next one goes out whatever it holds (rule R52)
-	first           bool
+	accepted        devices.Snapshot // the last list that the client has accepted
+	acceptedIsKnown bool             // false: what the client holds is unknown, so the next list is sent in any case (rule R52)
+	first           bool             // no list was accepted yet
 
-	repeating bool // the list goes out once more because of another application
+	repeating bool // the list is sent once more because of another application
 
-	mayHold *devices.Snapshot // what the client may have: the last list that it was sent and has not refused; nil: none
+	mayHold *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
 
-	rejected []devices.Device // the list that was refused last
+	rejected []devices.Device // the last list that was refused
 }
 
 // limits are how long answers may take (rule R48).
 type limits struct {
-	overdue time.Duration // the client is slow from then on, if it has answered before
-	silent  time.Duration // one that has never answered does not know the command
-	hung    time.Duration // one that has answered before is given up, and connected to anew
+	overdue time.Duration // after which a client that has answered before is slow
+	silent  time.Duration // after which a client that has never answered does not know the command
+	hung    time.Duration // after which a client that has answered before is connected to anew
 }
 
-// observer hears what becomes of a session.
+// observer is told what happens in a session.
 type observer interface {
 	slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
 	delivered(Delivery)
-	holds(generation uint64)            // the client has this generation, whether or not it had to be sent
+	holds(generation uint64)            // the client already holds a list equal to that of this generation
 	refused(err error, again time.Time) // a list; it is sent again
-	waits(until time.Time)              // for the client's rate limit, with a list to send
-	unsupported(err error) (end error)  // the client never answers; nil: wait whether it does after all
+	waits(until time.Time)              // a list has to wait for the client's rate limit
+	unsupported(err error) (end error)  // the client does not know the command; nil: go on waiting for an answer
 }
 
-// run returns when the link is of no more use or ctx ends. A refused list is not the end: it
+// run returns when the link is lost or ctx ends. A refused list does not end it: the list
 // is sent again after a growing wait, and at once when it changes (rule R44).
 func (s *session) run(ctx context.Context) error {
 	s.first = true
@@ -92,8 +92,8 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// delay is how long the next list has to wait. It waits here, where a newer one can take its
-// place, rather than in the client's queue.
+// delay returns how long the next list has to wait. It waits here, where a newer one can replace it,
+// rather than in the client's queue.
 func (s *session) delay(now time.Time) time.Duration {
 	wait := s.pacer.delay(now)
 	if token := s.bucket.delay(now); token > 0 {
@@ -103,7 +103,7 @@ func (s *session) delay(now time.Time) time.Duration {
 	return wait
 }
 
-// take returns the newest snapshot, and notes whether it is to be sent again; ok is false before the first one.
+// take returns the newest snapshot, and notes whether it must be sent again. ok is false before the first one.
 func (s *session) take() (snap devices.Snapshot, ok bool) {
 	snap, ok, resend, repeat := s.outbox.take()
 	if resend {
@@ -113,7 +113,7 @@ func (s *session) take() (snap devices.Snapshot, ok bool) {
 	return snap, ok
 }
 
-// upToDate reports whether the client has what snap says, which may be so without sending it.
+// upToDate reports whether the client already holds the list of snap, perhaps from an earlier snapshot.
 func (s *session) upToDate(snap devices.Snapshot) bool {
 	if !s.acceptedIsKnown || !devices.SameWire(s.accepted.Wire(), snap.Wire()) {
 		return false
@@ -195,12 +195,12 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 }
 
-// promptAnswer is how soon a client that is well answers.
+// promptAnswer is the time within which a healthy client answers.
 const promptAnswer = 100 * time.Millisecond
 
-// overtaken reports whether the client may have taken a repeated list before that of the other application because of
-// which it was repeated. A client that was frozen reads its connections in any order, and with the later of two lists it
-// may drop devices that both report (rule R90). So the list goes out once more.
+// overtaken reports whether the client may have taken a repeated list before the list of the other application that caused
+// the repetition. A client that was frozen reads its connections in any order, and may drop devices that both lists have
+// with the later one (rule R90). So the list is sent once more.
 func (s *session) overtaken(roundTrip time.Duration) bool {
 	return s.repeating && s.bucket == nil && roundTrip > promptAnswer
 }
@@ -261,8 +261,8 @@ func (s *session) awaitLateAnswer(ctx context.Context) error {
 	return err
 }
 
-// asUnsupported is not nil when err shows a client that does not know the command: it says so, or it
-// has never answered it (rules R13, R48). Asking again would get the same.
+// asUnsupported returns an error if err shows that the client does not know the command: it says so, or it
+// has never answered it (rules R13, R48). Asking again would not help.
 func (s *session) asUnsupported(err error) error {
 	switch {
 	case errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}):
@@ -274,9 +274,8 @@ func (s *session) asUnsupported(err error) error {
 	}
 }
 
-// farewell does what policy says. What was in flight is not waited for: the order of the link
-// keeps the last list last. Where a list costs a token and there is none in time, nothing is
-// sent: it would only hang.
+// farewell sends what policy says. It does not wait for a list in flight, because the link keeps the order.
+// If a list costs a token and there is none in time, nothing is sent: the client would only queue it.
 func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	list := []devices.Device{}
 	switch policy {

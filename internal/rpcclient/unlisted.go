@@ -56,7 +56,8 @@ func (u *unlisted) closed(port int) {
 // tryUnlisted starts connecting to the ports that the system does not list, if a try is due.
 func (c *Client) tryUnlisted(ctx context.Context) {
 	u, now := &c.unlisted, time.Now()
-	if !c.opts().Local.HidesListeners() || len(c.portTransports()) == 0 || !c.searchBackoff.atCeiling() || u.results != nil || u.due.After(now) {
+	possible := c.opts().Local.HidesListeners() && len(c.portTransports()) > 0
+	if !possible || !c.searchBackoff.atCeiling() || u.results != nil || u.due.After(now) {
 		return
 	}
 	results := make(chan []int, 1)

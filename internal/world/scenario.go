@@ -36,12 +36,12 @@ const (
 // model is a kind of headset: what its firmware does, and what the vendor's catalogue says.
 type model struct {
 	Bus         bus       `json:"bus"`
-	Keeps       bool      `json:"keeps,omitempty" reduce:"empty"`        // the mute survives power-off and unplugging; otherwise it starts as false
+	Keeps       bool      `json:"keeps,omitempty" reduce:"empty"`        // the mute survives power-off and unplugging; else it starts as false
 	ResetsUp    bool      `json:"resets_up,omitempty"`                   // the mute is off whenever the link comes up
 	Boom        bool      `json:"boom,omitempty"`                        // a boom mutes as well as the button
 	OSMute      osMute    `json:"os_mute,omitempty" reduce:"empty"`      // what muting in the OS does
 	Flagged     bool      `json:"flagged,omitempty" reduce:"empty"`      // the OS says that its mute is a switch in the device
-	NamedIDs    bool      `json:"named_ids,omitempty" reduce:"empty"`    // endpoints are reported by their names, which are equal for all units
+	NamedIDs    bool      `json:"named_ids,omitempty" reduce:"empty"`    // endpoints are reported by name, equal for all units
 	Split       bool      `json:"split,omitempty" reduce:"empty"`        // HID and sound are two USB devices with one serial number
 	NoContainer bool      `json:"no_container,omitempty" reduce:"empty"` // its endpoints have no hardware identity except the serial number
 	Channels    []channel `json:"channels"`                              // how it reports states
