@@ -25,10 +25,10 @@ func replayCommand() *cobra.Command {
 		Use:   "replay FILE",
 		Short: "Replay a recording and compare what is reported",
 		Long: `Plays a recording (docs/recording.md) without its waits, with no device and no client, and compares
-the lists that come out with those of the recording. FILE - is standard input.
+the resulting lists with those of the recording. FILE - is standard input.
 
-With --catalogue another catalogue than the recorded one is in force: the differences are what it
-would have changed. A recording that was written by hand needs it.
+--catalogue replaces the recorded catalogue; the differences are what it would have changed. A
+recording that was written by hand needs it.
 
 --lists prints the lists of the replay, one line of JSON for each, and the verdict to standard error.
 
