@@ -24,7 +24,7 @@ Exit code 1 if no agent runs.`,
 		}
 		return c.Stop(cmd.Context())
 	})
-	cmd.Flags().BoolVar(&empty, "empty", false, "leave no list in clients, whatever rpc.on_exit says, as for an uninstallation")
+	cmd.Flags().BoolVar(&empty, "empty", false, "leave no list in clients, whatever rpc.on_exit says, for example before an uninstallation")
 	return cmd
 }
 

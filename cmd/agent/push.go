@@ -60,8 +60,8 @@ Exit code 1 if no agent runs or it refuses.`,
 			return control.ErrEnded
 		}
 	})
-	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "who says so")
-	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, where several are plugged in")
+	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "name of the software that pushes")
+	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, if several are plugged in")
 	cmd.Flags().Uint64Var(&r.Seq, "seq", 0, "of two pushes of an owner the higher one counts; 0: the later")
 	cmd.Flags().DurationVar(&ttl, "ttl", 30*time.Second, "lease; 0: as long as this command runs")
 	return cmd

@@ -69,7 +69,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 		},
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
-	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
+	cmd.Flags().BoolVar(&lists, "lists", false, "print the resulting lists, as lines of JSON")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

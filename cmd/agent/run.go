@@ -45,7 +45,7 @@ signals that it is ready and still answers, wrong input is exit code 78 (docs/se
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &in, replace, inPlaceOf) },
 	}
 	in.add(cmd)
-	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
+	cmd.Flags().BoolVar(&replace, "replace", false, "take over from the running agent")
 	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
 	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
 	cmd.Flags().SetNormalizeFunc(stateFileFlag)

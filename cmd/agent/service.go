@@ -94,7 +94,7 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 	}
 	in.add(cmd)
 	installFlags(cmd, &dry, &forAll)
-	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as it is installed, else the first that there is)")
+	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as installed, else the first available)")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
 	return cmd
 }
@@ -359,7 +359,7 @@ func serviceLogsCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "how many of the last lines")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "how many of the last lines to print")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines")
 	return cmd
 }
