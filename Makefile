@@ -1,5 +1,5 @@
-# Sidetone. 'make demo' and 'make test' do all their own set-up on a Debian machine that has
-# only Go, git, make and apt.
+# Sidetone. On a Debian machine with only Go, git, make and apt, 'make demo' and 'make test' set up
+# everything they need.
 
 GO       ?= go
 BIN      := bin
@@ -8,21 +8,21 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 PACKAGES := ./...
 FUZZCOUNT ?= 50000x
 
-# miniaudio is used to enumerate endpoints only, by one backend of each system: leaving the rest of it out makes
-# its compilation more than twice as fast and the binary smaller. What nothing calls the linker drops.
+# miniaudio only enumerates endpoints, through one backend per system. Leaving out the rest makes its compilation
+# more than twice as fast and the binary smaller. The linker drops what nothing calls.
 export CGO_ENABLED := 1
 export CGO_CFLAGS  := -O1 -g0 -DMA_NO_DECODING -DMA_NO_ENCODING -DMA_NO_GENERATION -DMA_NO_ENGINE \
   -DMA_NO_NODE_GRAPH -DMA_NO_RESOURCE_MANAGER -DMA_ENABLE_ONLY_SPECIFIC_BACKENDS -DMA_ENABLE_PULSEAUDIO \
   -DMA_ENABLE_WASAPI -DMA_ENABLE_COREAUDIO -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 export CGO_LDFLAGS := -Wl,--gc-sections
 
-# The agent speaks HTTP/1.1 to programs of this machine, and TLS to nobody; net/http links both. Left out is HTTP/2, which
-# can be, and the assembly of the ciphers, which has slower twins in Go.
+# The agent speaks HTTP/1.1 to programs of this machine and no TLS, but net/http links HTTP/2 and TLS. These tags leave out
+# HTTP/2, and the ciphers' assembly, for which slower Go versions exist.
 TAGS := nethttpomithttp2,purego
 export GOFLAGS     := -tags=$(TAGS)
 
-# Inlining makes code longer. It is worth that in what runs often: the runtime, and what is between an event and a client's list.
-# Functions at every 8th byte instead of every 32nd are no slower here. Nothing looks up the name of a host, by C or otherwise.
+# Inlining makes code longer. That is worth it only in code that runs often: the runtime, and everything between an event and a
+# client's list. Aligning functions to 8 bytes instead of 32 is no slower here. Nothing resolves host names, so netgo suffices.
 INLINED    := runtime/... internal/... sync/... syscall os net io bufio context time errors bytes strings strconv unicode/... slices maps cmp \
   reflect encoding/... github.com/gorilla/websocket \
   $(addprefix sidetone/internal/,app engine devices hid rpcclient signal platform/audio/... platform/hidio)
@@ -35,15 +35,15 @@ GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-# What the build and the demo need is little beside what the tests do.
+# The build and the demo need much less than the tests.
 DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils libpulse.so.0:libpulse0
 
 .PHONY: deps-demo
-deps-demo: ## install by apt what the build and the demo need; does nothing where all is there
+deps-demo: ## install by apt what the build and the demo need; does nothing if everything is there
 	@sh tools/deps.sh $(DEMO_NEEDS)
 
 .PHONY: deps
-deps: ## install by apt what the build, the tests and the demo need; does nothing where all is there
+deps: ## install by apt what the build, the tests and the demo need; does nothing if everything is there
 	@sh tools/deps.sh $(DEMO_NEEDS) pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium:chromium \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
@@ -65,18 +65,18 @@ demo: deps-demo ## plug, mute, unmute and unplug a virtual headset and watch it 
 	$(GO) build -o $(BIN)/demo ./tools/demo
 	$(BIN)/demo
 
-# Vetted is everything already. At the end of each process the race detector would wait for a second, for the reports of goroutines
-# that still run; tests leave none.
+# The target vet has already vetted everything. At the end of each process the race detector would wait a second for reports of
+# goroutines that still run; tests leave none.
 .PHONY: test
 test: deps vet ## all tests, with the race detector
 	GORACE=atexit_sleep_ms=0 $(GO) test -race -vet=off -timeout 15m $(PACKAGES)
 
 .PHONY: world
-world: ## play 10,000 random desks in virtual time (docs/world.md)
+world: ## simulate 10,000 random desks in virtual time (docs/world.md)
 	$(GO) test ./internal/world -count 1 -timeout 1h -run 'TestWorld' -seeds 10000
 
 .PHONY: mutants
-mutants: ## put known mistakes back, one after the other: the world finds each (docs/world.md)
+mutants: ## put known mistakes back one at a time; fails if the world no longer finds one (docs/world.md)
 	$(GO) test ./internal/world -count 1 -timeout 1h -run '^TestMutants' -mutants
 
 .PHONY: vet
@@ -87,15 +87,15 @@ vet: ## go vet for every operating system
 	CGO_ENABLED=0 GOOS=darwin $(GO) vet $(PACKAGES)
 
 .PHONY: generate
-generate: ## write the JSON Schemas anew from the Go types, and pack the messages
+generate: ## regenerate the JSON Schemas from the Go types, and pack the messages
 	$(GO) generate $(PACKAGES)
 
 .PHONY: icons
-icons: ## draw the tray's icons anew from internal/tray/icon/icon.svg
+icons: ## redraw the tray's icons from internal/tray/icon/icon.svg
 	$(GO) run ./tools/icons
 
 .PHONY: pictures
-pictures: deps deps-windows ## take the pictures of tray and report in docs/images anew
+pictures: deps deps-windows ## retake the pictures of tray and report in docs/images
 	$(GO) test ./internal/tray ./internal/report -count 1 -run '^TestPictures?$$' -update
 	$(GO) test ./tools/windows/endtoend -count 1 -run '^TestPictures?$$' -update -programs $(CURDIR)/$(BIN)/windows/amd64
 
@@ -108,7 +108,7 @@ fuzz: ## run every fuzz target with FUZZCOUNT inputs (50000x)
 	GO=$(GO) tools/fuzz/fuzz.sh $(FUZZCOUNT) $(PACKAGES)
 
 .PHONY: lint
-lint: ## golangci-lint and gofumpt's formatting, of the files for Linux and for Windows
+lint: ## golangci-lint with gofumpt's formatting, on the files for Linux and for Windows
 	$(GO) run $(GOLANGCI) run $(PACKAGES)
 	$(GO) run -exec 'env GOOS=windows CGO_ENABLED=0' $(GOLANGCI) run ./cmd/... ./fakeserver/... ./installer/... ./internal/... ./tools/...
 
@@ -121,16 +121,16 @@ deps-vm: ## install by apt what vmtest needs
 	tools/vm/vm.sh deps
 
 .PHONY: vmtest
-vmtest: deps-vm ## the agent on a real kernel with emulated USB devices, in a virtual machine
+vmtest: deps-vm ## test the agent on a real kernel with emulated USB devices, in a virtual machine
 	tools/vm/vmtest.sh
 
 .PHONY: deps-windows
-deps-windows: ## install by apt what the build for Windows needs, and make a Wine below the cache folder
+deps-windows: ## install by apt what the build for Windows needs, and set up Wine below the cache folder
 	tools/windows/wine.sh deps
 	tools/windows/wine.sh build
 
-# $(1): architecture, $(2): folder. What git says of the folder is left out: the version says which commit it is. Sections that lie on pages
-# can be mapped, also by Wine; Go's own linker lays them out otherwise.
+# $(1): architecture, $(2): folder. The VCS stamp is left out because the version already names the commit. Page-aligned sections can be
+# mapped, also by Wine; Go's own linker lays them out differently.
 define windows-programs
 	GOOS=windows GOARCH=$(1) $(if $(filter amd64,$(1)),CC=x86_64-w64-mingw32-gcc,CGO_ENABLED=0) $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -extldflags=-Wl,--file-alignment=4096' -o $(2)/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false $(AGENTFLAGS) -ldflags '$(LDFLAGS) -funcalign=8 -H=windowsgui' -o $(2)/sidetonew.exe ./cmd/tray
@@ -147,7 +147,7 @@ build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/windows/amd64/fakeserver.exe ./fakeserver/cmd/fakeserver
 
 .PHONY: test-windows
-test-windows: deps deps-windows build-windows ## the tests that are not of one other system, as Windows programs under Wine (RACE=1: with the race detector), and the agent among clients
+test-windows: deps deps-windows build-windows ## all tests not specific to another system, as Windows programs under Wine (RACE=1: with the race detector), and the whole agent with clients
 	GORACE=atexit_sleep_ms=0 GO=$(GO) tools/windows/test.sh $(if $(RACE),-race) -p 2 -timeout 10m $(PACKAGES)
 	$(GO) test ./tools/windows/endtoend -count 1 -timeout 20m -programs $(CURDIR)/$(BIN)/windows/amd64
 
@@ -155,7 +155,7 @@ test-windows: deps deps-windows build-windows ## the tests that are not of one o
 bench-windows: deps-windows build-windows ## measure the agent for Windows under Wine, and write bench/RESULTS-windows.md
 	GO=$(GO) tools/windows/bench.sh
 
-# What a package is made of must be the same wherever and whenever it is built: the times of all files are that of the commit.
+# Packages must be the same wherever and whenever they are built, so all files have the time of the commit.
 PACKAGES_AT  := $(BIN)/packages
 BRAND        ?= installer/brand.yaml
 EPOCH        = $(shell git log -1 --format=%ct 2>/dev/null)
@@ -186,7 +186,7 @@ define build-tools
 
 endef
 
-# What a source archive without a repository cannot say is asked for before anything is installed or built.
+# Fails before anything is installed or built if a source archive without a repository lacks what git would say.
 .PHONY: known-sources
 known-sources:
 	@test -n '$(PACKAGE_VERSION)' # or it was just said why not
@@ -194,7 +194,7 @@ known-sources:
 	  'say them, as in: make packages COMMIT=1f0c… EPOCH=1795402247 (seconds since 1970)' >&2; exit 1; }
 
 .PHONY: packages
-packages: known-sources deps-packages ## packages of a vendor's agent below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a command that signs (docs/packaging.md)
+packages: known-sources deps-packages ## build a vendor's packages below bin/packages/dist: BRAND=installer/brand.yaml, SIGN= a signing command (docs/packaging.md)
 	$(GO) run ./installer -brand '$(BRAND)' -check -version '$(PACKAGE_VERSION)' -epoch '$(EPOCH)'
 	rm -rf $(PACKAGES_AT)
 	$(call build-linux,amd64,gcc)
@@ -208,7 +208,7 @@ packages: known-sources deps-packages ## packages of a vendor's agent below bin/
 
 .PHONY: packages-vm
 packages-vm: PACKAGES_AT := $(BIN)/packages-vm
-packages-vm: ## two versions of a deb, which vmtest installs
+packages-vm: ## build two versions of a deb, which vmtest installs
 	rm -rf $(PACKAGES_AT)
 	$(call build-linux,amd64,gcc)
 	$(call build-tools)
@@ -216,7 +216,7 @@ packages-vm: ## two versions of a deb, which vmtest installs
 	  -version $$version -build $$version -commit none -epoch $(EPOCH) || exit 1; done
 
 .PHONY: test-packages
-test-packages: deps deps-windows packages ## install, upgrade, interrupt and remove the packages under a real systemd; build them a second time
+test-packages: deps deps-windows packages ## install, upgrade, interrupt and remove the packages under a real systemd, and build them a second time
 	$(GO) test ./installer -count 1 -complete
 	$(GO) test ./installer/packagetest -count 1 -timeout 30m -packages $(CURDIR)/$(PACKAGES_AT)
 

@@ -21,9 +21,9 @@ type Brand struct {
 	Vendor    Vendor                    `yaml:"vendor" json:"vendor" jsonschema_description:"Who ships the agent."`
 	Product   Product                   `yaml:"product" json:"product" jsonschema_description:"What the agent is called."`
 	Catalogue []string                  `yaml:"catalogue" json:"catalogue" jsonschema:"minItems=1" jsonschema_description:"Catalogues, and folders of them, relative to this file. All are of this vendor."`
-	Languages []string                  `yaml:"languages,omitempty" json:"languages,omitempty" jsonschema_description:"Languages that users may have, as BCP 47 tags, the first for users whose desktop speaks none of them. Left out: all that ship, and English first. English is always one."`
-	Texts     map[string]texts.Messages `yaml:"texts,omitempty" json:"texts,omitempty" jsonschema_description:"Messages in other words, by language and key."`
-	Defaults  *config.Config            `yaml:"defaults,omitempty" json:"defaults,omitempty" jsonschema_description:"Settings where neither user nor administrator says anything."`
+	Languages []string                  `yaml:"languages,omitempty" json:"languages,omitempty" jsonschema_description:"Languages that users may have, as BCP 47 tags; the first is for users whose desktop uses none of them. If left out: all that ship, English first. English is always one."`
+	Texts     map[string]texts.Messages `yaml:"texts,omitempty" json:"texts,omitempty" jsonschema_description:"Messages in your own words, by language and key."`
+	Defaults  *config.Config            `yaml:"defaults,omitempty" json:"defaults,omitempty" jsonschema_description:"Settings that apply if neither user nor administrator sets them."`
 	Policy    *config.Config            `yaml:"policy,omitempty" json:"policy,omitempty" jsonschema_description:"Settings that no user can change. An administrator can."`
 
 	path     string               // of the file
@@ -44,7 +44,7 @@ type Vendor struct {
 	ID        string `yaml:"id" json:"id" jsonschema_description:"vendor.id of the catalogues."`
 	ClientID  string `yaml:"client_id" json:"client_id" jsonschema_description:"vendor.client_id of the catalogues."`
 	Publisher string `yaml:"publisher" json:"publisher" jsonschema_description:"Legal name, as in the certificate that signs the packages."`
-	Contact   string `yaml:"contact" json:"contact" jsonschema_description:"Name and address of who maintains the packages: Acme Audio <packages@acme.example>."`
+	Contact   string `yaml:"contact" json:"contact" jsonschema_description:"Name and address of the packages' maintainer: Acme Audio <packages@acme.example>."`
 	URL       string `yaml:"url" json:"url" jsonschema_description:"The vendor's page."`
 	Support   string `yaml:"support" json:"support" jsonschema_description:"Page where users get help."`
 	Security  string `yaml:"security" json:"security" jsonschema_description:"Page or address (mailto:) for reports of vulnerabilities."`
@@ -53,11 +53,11 @@ type Vendor struct {
 // Product is what the agent is called.
 type Product struct {
 	Name        string `yaml:"name" json:"name" jsonschema_description:"For people, such as Acme Headset Agent."`
-	Program     string `yaml:"program" json:"program" jsonschema_description:"Name of the binary, the packages, the unit and all else on the machine: lower-case letters, digits and dashes."`
+	Program     string `yaml:"program" json:"program" jsonschema_description:"Name of the binary, the packages, the unit and everything else on the machine: lower-case letters, digits and dashes."`
 	Summary     string `yaml:"summary" json:"summary" jsonschema_description:"One line, without a full stop."`
 	Description string `yaml:"description" json:"description" jsonschema_description:"One paragraph."`
 	Icon        string `yaml:"icon" json:"icon" jsonschema_description:"A square SVG, relative to this file."`
-	UpgradeGUID string `yaml:"upgrade_guid" json:"upgrade_guid" jsonschema_description:"Identifies the product to Windows Installer, in upper case. Make it once; never change it."`
+	UpgradeGUID string `yaml:"upgrade_guid" json:"upgrade_guid" jsonschema_description:"Identifies the product to Windows Installer, in upper case. Generate it once; never change it."`
 }
 
 // LoadBrand reads a vendor's brand.yaml and everything it names. The error holds every problem, one in a line.

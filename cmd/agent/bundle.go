@@ -18,7 +18,7 @@ func bundleCommand() *cobra.Command {
 	var yes bool
 	cmd := askCommand(&cobra.Command{
 		Use:   "bundle FILE.zip",
-		Short: "Save the running agent's state for support, with what names a person masked",
+		Short: "Save the running agent's state for support, with personal names masked",
 		Long: `Fetches the agent's state, its last lines of log and the versions of this system, shows all of it, and
 then writes it as a zip archive. Serial numbers, Bluetooth addresses and names of users are masked.
 Nothing is sent anywhere. Without --yes it is only shown.

@@ -30,12 +30,12 @@ type checked struct {
 func catalogueCheckCommand() *cobra.Command {
 	return withJSON(&cobra.Command{
 		Use:   "check FILE...",
-		Short: "Report every problem of catalogues, with its place",
+		Short: "Report every problem of catalogues, with its position",
 		Long: `Reads each catalogue as 'run' would and reports every problem as file:line:column: what is wrong:
-"the offending text" (what would be right). What is in order and seldom right for a device is a warning.
-Traces are not looked at: 'catalogue test' replays them.
+"the offending text" (what would be right). What is valid but seldom right for a device is a warning.
+Traces are not checked; 'catalogue test' replays them.
 
-Exit codes: 0 all are in order, with warnings or without; 2 there are problems, or a file cannot be read; 1 anything else.`,
+Exit codes: 0 all are in order, with or without warnings; 2 there are problems, or a file cannot be read; 1 anything else.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			results := []checked{}
 			code := exitOK

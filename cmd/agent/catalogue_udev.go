@@ -13,12 +13,12 @@ func catalogueUdevCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "udev FILE",
 		Short: "Print the udev rules that let the agent read the HID devices of a catalogue (Linux)",
-		Long: `Prints one rule for each USB or Bluetooth id of a product that has sources of HID devices. With it,
-the user who is logged in at the machine may open those devices, and nobody else.
+		Long: `Prints one rule for each USB or Bluetooth id of a product that has HID sources. It allows the user
+logged in at the machine, and nobody else, to open those devices.
 
 A package puts the output into /usr/lib/udev/rules.d/70-NAME-hid.rules. The number must be below 73.
 
-Exit code 1 if no product has a source of HID devices, 2 if the catalogue has problems.`,
+Exit code 1 if no product has a HID source, 2 if the catalogue has problems.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, problems, err := catalogue.Load(args[0])
 			if err := app.Input(problems, err); err != nil {

@@ -25,10 +25,10 @@ func catalogueTestCommand() *cobra.Command {
 		Use:   "test FILE...",
 		Short: "Replay the traces that catalogues name, and compare what is reported",
 		Long: `Checks each catalogue, then replays with it the recordings that its products name under 'traces',
-and compares the lists that come out with those of the recording (docs/recording.md). What counts is
-what is reported, in which order; not when.
+and compares the resulting lists with those of the recording (docs/recording.md). Their content and
+order count, not their times.
 
---update makes the lists that come out those of the traces. All other lines stay as they are.
+--update writes the resulting lists to the traces. All other lines stay as they are.
 
 Exit codes: 0 all are as recorded, or there are no traces; 1 some are not; 2 a catalogue or a trace is
 wrong.`,

@@ -37,8 +37,8 @@ func devicesCommand() *cobra.Command {
 		Use:   "devices",
 		Short: "Show what the OS says about endpoints and what the catalogue makes of it",
 		Long: `Reads all sources once and shows every endpoint, whether it would be reported, and for each
-reported flag its value and where that comes from. Works without a running agent, and without a
-catalogue: then it shows what there is to describe.
+reported flag its value and where that comes from. It works without a running agent; without a
+catalogue it shows what there is to describe.
 
 Exit code 1 if a source could not be read: what it would list is unknown.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

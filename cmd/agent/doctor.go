@@ -44,9 +44,9 @@ func doctorCommand() *cobra.Command {
 	return withJSON(withSettings(&cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why the client does not show what it should",
-		Long: `Follows the way of a mute from the headset to the client: the agent, its settings and catalogue, its
-sources, the devices, their flags, the clients, and what the user has to do in the client. Says of
-each whether it is in order, and what to do if not. Without a running agent it reads settings,
+		Long: `Checks every station between the headset and the client: the agent, its settings and catalogue, its
+sources, the devices, their flags, the clients, and what the user has to do in the client. Says
+whether each is in order, and what to do if not. Without a running agent it reads settings,
 catalogue and devices itself.
 
 Exit codes: 0 nothing is wrong; 1 there is a problem; 2 the input is wrong.`,

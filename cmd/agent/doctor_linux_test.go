@@ -101,7 +101,7 @@ func TestDoctor(t *testing.T) {
 		unknown := headset700
 		unknown.Name, unknown.Description, unknown.PID = "novel", "Acme Headset 900", "0900"
 		d.plugForTest(unknown)
-		a := d.doctor(health.Problem, "(USB id 1209:0900) is of this vendor")
+		a := d.doctor(health.Problem, "(USB id 1209:0900) is a device of this vendor")
 		require.Len(t, a.problems(), 1, text(a))
 		require.Contains(t, a.problems()[0].Remedy, d.catalogue)
 	})

@@ -22,8 +22,8 @@ import (
 func explainCommand() *cobra.Command {
 	return askCommand(&cobra.Command{
 		Use:   "explain ENDPOINT",
-		Short: "Say why the client shows of an endpoint what it shows",
-		Long: `Shows for one endpoint each field that is sent, its value, which rule it comes from, and what was
+		Short: "Explain what the client shows for an endpoint, and why",
+		Long: `Shows for one endpoint each field that is sent, its value, which rule it comes from, and which were
 overruled; or why the endpoint is not reported. ENDPOINT is its id, the id that is sent, or a part of
 its name that no other endpoint has.
 

@@ -56,12 +56,12 @@ func TestExplainUnknown(t *testing.T) {
 	}{
 		"hid_usage without a device": {
 			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, usage)) },
-			"sources[0] hid_usage +does not know: no HID device of the product is there that sends what this source reads",
+			"sources[0] hid_usage +does not know: no HID device of the product sends what this source reads",
 		},
 		"hid_report that has not come": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, report))
 			p.HID = hid(devices.Unknown, "", "sources[0]")
-		}, "sources[0] hid_report +does not know: the device (hidraw3) has not shown it since"},
+		}, "sources[0] hid_report +does not know: the device (hidraw3) has not reported it since"},
 		"hid_query with a remark": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDQuery: &catalogue.HIDQuery{}}))
 			p.HID = hid(devices.Unknown, "it did not answer", "sources[0]")
@@ -69,23 +69,23 @@ func TestExplainUnknown(t *testing.T) {
 		"hidpp of another unit": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.NoiseSuppression, catalogue.SourceKind{HIDPP: &catalogue.HIDPP{}}))
 			p.HID = hid(devices.True, "", "sources[0]")
-		}, "sources[0] hidpp +does not know: the HID device that knows it is a part of another unit"},
+		}, "sources[0] hidpp +does not know: the HID device that knows it belongs to another unit"},
 		"HID is not read": {
 			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, usage)); p.Sources = p.Sources[:1] },
 			"sources[0] hid_usage +does not know: the agent reads no HID devices",
 		},
 		"os_endpoint_mute in software": {
 			func(p *doctortest.Machine) { sources(p, rule(devices.HardwareMute, mute)) },
-			"sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch in the device",
+			"sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is not a switch in the device",
 		},
 		"os_endpoint_mute that is not told": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, mute))
 			p.Endpoints[0].Mute = devices.Unknown
-		}, "sources[0] os_endpoint_mute +does not know: the system does not tell the mute"},
+		}, "sources[0] os_endpoint_mute +does not know: the system does not report the mute"},
 		"os_endpoint_mute behind a virtual endpoint": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, mute))
 			p.Endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true, Master: "mic"}, p.Endpoints[0]}
-		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is no switch"},
+		}, "sources[0] os_endpoint_mute +does not know: the system's mute of this endpoint is not a switch"},
 		"os_effects": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{}}))
 		}, "sources[0] os_effects +does not know: the system does not say whether echo_cancellation is active"},
@@ -107,7 +107,7 @@ func TestExplainUnknown(t *testing.T) {
 		"derive names the term": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.HardwareMute, catalogue.SourceKind{Derive: &catalogue.Derive{And: []catalogue.SourceKind{usage, report}}}))
 			p.HID = append(hid(devices.True, "", "sources[0].derive.and[0]"), hid(devices.Unknown, "", "sources[0].derive.and[1]")...)
-		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not shown it"},
+		}, "sources[0] derive +does not know: hid_report: the device (hidraw3) has not reported it"},
 		"derive passes over what knows": {func(p *doctortest.Machine) {
 			anyMute := false
 			known := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true, RequireHardwareSupport: &anyMute}}

@@ -43,7 +43,7 @@ other programs can use it meanwhile. Needs neither a catalogue nor a running age
 Name the device by its ids (1209:0700) or by one of its nodes (hidraw3). Without a name, the only
 device that looks like a headset is taken; if there is none or more than one, they are listed.
 
-Many headsets send their mute only in a call: start one if nothing is found.
+Many headsets send their mute only during a call: start one if nothing is found.
 
 --save FILE keeps the recording, if mute was pressed before it ended. --from FILE learns from one
 instead of asking. It is JSON, one object a line, in order of time. A line is an event, as

@@ -68,7 +68,7 @@ func rootCommand(out io.Writer) *cobra.Command {
 		Use:   name,
 		Short: "Tells the chat client which certified devices are plugged in, and whether they are muted",
 		Long: `The agent knows which of its vendor's headsets, microphones and cameras are plugged in, whether the
-microphone is muted on the hardware and which processing of its own is active, and reports it to
+microphone is muted on the hardware, and which processing the device itself does. It reports this to
 the chat client on this machine.
 
 Answers go to standard output, everything else to standard error.

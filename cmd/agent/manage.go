@@ -13,8 +13,8 @@ func stopCommand() *cobra.Command {
 	var empty bool
 	cmd := askAnyway(&cobra.Command{
 		Use:   "stop",
-		Short: "End the running agent in order",
-		Long: `Has the agent tell clients that it ends, as rpc.on_exit has it, and end.
+		Short: "Stop the running agent cleanly",
+		Long: `Makes the agent tell clients that it ends, as rpc.on_exit defines, and end.
 
 Exit code 1 if no agent runs.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
@@ -23,20 +23,20 @@ Exit code 1 if no agent runs.`,
 		}
 		return c.Stop(cmd.Context())
 	})
-	cmd.Flags().BoolVar(&empty, "empty", false, "leave no list in clients, whatever rpc.on_exit says, as for an uninstallation")
+	cmd.Flags().BoolVar(&empty, "empty", false, "leave no list in clients, whatever rpc.on_exit says, for example before an uninstallation")
 	return cmd
 }
 
 func upgradeCommand() *cobra.Command {
 	return askAnyway(&cobra.Command{
 		Use:   "upgrade",
-		Short: "Have the running agent's program, as it is on disk now, go on in its place",
-		Long: `For when a package has put a newer program in the place of the one that runs. The agent starts it with its own
-arguments, and hands over to it once it is ready: clients keep their lists, pushed states and the pause stay in
-force, and to a service manager it is the same unit. If the new program does not get ready the agent goes on.
-That may take a minute, until each client takes a new connection (docs/service.md).
+		Short: "Replace the running agent with its program as it is on disk now",
+		Long: `Use it after a package has installed a newer program. The agent starts that program with its own arguments,
+and hands over once it is ready: clients keep their lists, pushed states and the pause stay in force, and to a
+service manager it is the same unit. If the new program does not become ready, the agent continues. This may
+take a minute, until each client accepts a new connection (docs/service.md).
 
-Exit code 1 if no agent runs, or the new program does not get ready.`,
+Exit code 1 if no agent runs, or the new program does not become ready.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Upgrade(cmd.Context()) })
 }
 
@@ -44,7 +44,7 @@ func logLevelCommand() *cobra.Command {
 	return askCommand(&cobra.Command{
 		Use:   "log-level LEVEL",
 		Short: "Change what the running agent logs, until it ends",
-		Long: `LEVEL is debug, info, warn or error. The next start of the agent goes by the setting log.level again.
+		Long: `LEVEL is debug, info, warn or error. The next start of the agent uses the setting log.level again.
 
 Exit code 1 if no agent runs.`,
 		ValidArgsFunction: completeWords(config.LogLevel("").Enum()),

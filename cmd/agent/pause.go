@@ -15,10 +15,10 @@ func pauseCommand() *cobra.Command {
 	var length time.Duration
 	cmd := askCommand(&cobra.Command{
 		Use:   "pause",
-		Short: "Have the running agent tell clients nothing for a while",
-		Long: `Clients get an empty list, or with the setting pause.list the devices without a word about their
-mute, until 'sidetone resume', until the time of --for is over, or until the next log-in. 'sidetone status'
-goes on to show what is known, and says that reporting is paused. A start of the agent does not end a pause.
+		Short: "Pause reporting to clients for a while",
+		Long: `Clients get an empty list, or with the setting pause.list the devices without their mute, until
+'sidetone resume', until the time of --for is over, or until the next log-in. 'sidetone status' still
+shows what is known, and says that reporting is paused. Restarting the agent does not end a pause.
 
 Exit code 1 if no agent runs.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
@@ -44,7 +44,7 @@ func resumeCommand() *cobra.Command {
 	return askCommand(&cobra.Command{
 		Use:   "resume",
 		Short: "End the pause of the running agent",
-		Long: `Has the agent tell clients again what is known. Nothing happens if it does so already.
+		Long: `Makes the agent report to clients again. Does nothing if it is not paused.
 
 Exit code 1 if no agent runs.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Resume(cmd.Context()) })

@@ -19,10 +19,10 @@ func pushCommand() *cobra.Command {
 	cmd := askCommand(&cobra.Command{
 		Use:   "push PRODUCT FLAG=true|false|clear...",
 		Short: "Tell the running agent what only the vendor's software knows",
-		Long: `Says the state of a product, as the vendor's own software does over the local API (docs/api.md).
-It is believed before anything else for the time of its lease. With --ttl 0 it holds for as long
-as this command runs. In either case it ends before that when the product is unplugged, is switched
-off, or the machine sleeps: then say it again.
+		Long: `Pushes the state of a product, as the vendor's own software does over the local API (docs/api.md).
+It overrides every other source for the time of its lease. With --ttl 0 it holds for as long as this
+command runs. In either case it ends earlier if the product is unplugged or switched off, or the
+machine sleeps; then push it again.
 
   sidetone push acme-headset-700 hardware_mute=true noise_suppression=false --ttl 30s
 
@@ -59,8 +59,8 @@ Exit code 1 if no agent runs or it refuses.`,
 			return control.ErrEnded
 		}
 	})
-	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "who says so")
-	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, where several are plugged in")
+	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "name of the software that pushes")
+	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, if several are plugged in")
 	cmd.Flags().Uint64Var(&r.Seq, "seq", 0, "of two pushes of an owner the higher one counts; 0: the later")
 	cmd.Flags().DurationVar(&ttl, "ttl", 30*time.Second, "lease; 0: as long as this command runs")
 	return cmd

@@ -20,13 +20,13 @@ func recordCommand() *cobra.Command {
 	var limit time.Duration
 	cmd := askCommand(&cobra.Command{
 		Use:   "record FILE",
-		Short: "Record all that the running agent is told and what it reports",
+		Short: "Record every input of the running agent and what it reports",
 		Long: `Writes a recording (docs/recording.md) until it is interrupted, the time of --for is over, or the
-agent stops. 'sidetone replay' plays it again, on any machine. FILE grows while it is made; - is
-standard output.
+agent stops. 'sidetone replay' plays it on any machine. FILE grows during the recording; - is standard
+output.
 
 A recording holds names and serial numbers of devices, every report that the devices named in the
-catalogue send, and the catalogue. Look at it before you give it away.
+catalogue send, and the catalogue. Read it before you give it to anyone.
 
 Exit code 1 if no agent runs, the file exists or cannot be written, or the recording was cut off.`,
 	}, func(cmd *cobra.Command, args []string, c *control.Client) error {

@@ -25,10 +25,10 @@ func replayCommand() *cobra.Command {
 		Use:   "replay FILE",
 		Short: "Replay a recording and compare what is reported",
 		Long: `Plays a recording (docs/recording.md) without its waits, with no device and no client, and compares
-the lists that come out with those of the recording. FILE - is standard input.
+the resulting lists with those of the recording. FILE - is standard input.
 
-With --catalogue another catalogue than the recorded one is in force: the differences are what it
-would have changed. A recording that was written by hand needs it.
+--catalogue replaces the recorded catalogue; the differences are what it would have changed. A
+recording that was written by hand needs it.
 
 --lists prints the lists of the replay, one line of JSON for each, and the verdict to standard error.
 
@@ -62,7 +62,7 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 		},
 	}
 	cmd.Flags().StringVar(&catalogue, "catalogue", "", "catalogue to replay with, instead of the recorded one")
-	cmd.Flags().BoolVar(&lists, "lists", false, "print the lists that come out, as lines of JSON")
+	cmd.Flags().BoolVar(&lists, "lists", false, "print the resulting lists, as lines of JSON")
 	return withJSON(cmd)
 }
 

@@ -25,16 +25,16 @@ func reportCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "report [FILE.html]",
-		Short: "Write a page of what the agent knows and of what has happened in the last hours",
-		Long: `Writes a web page for a user, or for who supports one: devices, each flag with where it comes from and since
-when, clients, what to look at with its remedy, and the timeline of the last hours (docs/report.md). It is one file, which loads
-nothing and has no script. FILE - is standard output. Without FILE it goes to the user's downloads, where any browser may
-read it, and its path is printed.
+		Short: "Write a page with what the agent knows and what happened in the last hours",
+		Long: `Writes a web page for users and their support: devices, each flag with its source and since when, clients,
+problems with their remedies, and the timeline of the last hours (docs/report.md). It is one file, which loads nothing and has
+no script. FILE - is standard output. Without FILE it goes to the user's downloads, where any browser may read it, and its
+path is printed.
 
 It is about the running agent, or with --recording about a recording ('sidetone record'); one that was written by hand needs --catalogue.
-The language is that of the desktop, or --lang. FILE is overwritten if it is such a page already, anything else with --force only.
+The language is that of the desktop, or --lang. An existing report is overwritten, anything else only with --force.
 
-The page may hold names and serial numbers of devices; in that of 'sidetone bundle' they are masked.
+The page may contain names and serial numbers of devices; 'sidetone bundle' makes one in which they are masked.
 
 Exit codes: 0 done; 1 no agent runs, or the file cannot be written; 2 the recording or the catalogue is wrong.`,
 	}

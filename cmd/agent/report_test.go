@@ -18,7 +18,7 @@ func TestReportOfARecording(t *testing.T) {
 	require.Equal(t, exitOK, o.code, o.stderr)
 	require.Regexp(t, `From the recording .*headset-700-mute.jsonl`, o.stdout)
 	require.Contains(t, o.stdout, "Not muted\u2069 → \u2068Muted")
-	require.Contains(t, o.stdout, "a recording does not tell how clients are now")
+	require.Contains(t, o.stdout, "a recording does not show the current state of clients")
 
 	_, trace := vendor(t)
 	edit(t, trace, `{"t": "1.5s", "observe"`, `{"t":"1s","client":{"event":"ready","to":"Discord over ipc"}}

@@ -25,24 +25,24 @@ func runCommand() *cobra.Command {
 	var inPlaceOf string
 	cmd := withSettings(&cobra.Command{
 		Use:   "run",
-		Short: "Report devices to the client until told to stop",
+		Short: "Report devices to the client until stopped",
 		Long: `Watches the endpoints of this machine and keeps the client's list of certified devices up to
-date. One line is logged for each change: what changed, to whom it was sent, how long after the
-OS event the client had answered.
+date. Logs one line for each change: what changed, to whom it was sent, and how long after the OS
+event the client answered.
 
---state-file is short for --push-state-file: states that the vendor's software writes into a file
+--state-file is short for --push-state-file: a file into which the vendor's software writes states
 (docs/api.md).
 
---replace goes on in place of the agent that runs, once this one is ready: clients keep their lists,
-pushed states and the pause stay in force, and that agent ends with exit code 0. If it does not get that
-far it ends with exit code 1, and that one goes on (docs/service.md).
+--replace takes over from the running agent once this one is ready: clients keep their lists, pushed
+states and the pause stay in force, and the old agent ends with exit code 0. If that fails, this one
+ends with exit code 1, and the old one continues (docs/service.md).
 
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
-SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, which it tells
-that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
+SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, to which it
+signals that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, replace, inPlaceOf) },
 	})
-	cmd.Flags().BoolVar(&replace, "replace", false, "go on in place of the agent that runs")
+	cmd.Flags().BoolVar(&replace, "replace", false, "take over from the running agent")
 	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
 	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
 	cmd.Flags().SetNormalizeFunc(stateFileFlag)

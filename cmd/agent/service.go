@@ -24,11 +24,11 @@ import (
 func serviceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service",
-		Short: "Have the agent start at log-in, and look after it",
-		Long: `Registers the agent with the user's service manager (systemd), which starts it at log-in and again if it
-fails. Where there is none the desktop starts it at log-in, and nothing restarts it. Windows starts it at log-in with a
-program that starts it again if it fails (docs/service.md).
-It belongs to one user; nothing here needs root or an administrator but --global.`,
+		Short: "Start the agent at log-in, and manage it",
+		Long: `Registers the agent with the user's service manager (systemd), which starts it at log-in and restarts it
+after a failure. Without one, the desktop starts it at log-in, and nothing restarts it. Windows starts it at log-in with a
+program that restarts it after a failure (docs/service.md).
+It belongs to one user; only --global needs root or an administrator.`,
 	}
 	cmd.AddCommand(
 		serviceInstallCommand(),
@@ -52,17 +52,17 @@ func serviceInstallCommand() *cobra.Command {
 	var as string
 	cmd := withSettings(&cobra.Command{
 		Use:   "install",
-		Short: "Have the agent start at log-in",
-		Long: `Has the agent start at each log-in, with the settings that are given as flags here and those of the settings
-files; those of this shell's environment are not there then. Settings and catalogue are checked first.
-It does not start the agent: 'sidetone service start' does. Installing again changes what has changed;
-an agent that runs takes it over when it is started anew. One program starts the agent of one vendor: for
-another one's, uninstall the first, or use a program with a brand and a name of its own.
+		Short: "Start the agent at each log-in",
+		Long: `Starts the agent at each log-in, with the settings given as flags here and those of the settings files,
+but not those of this shell's environment. Settings and catalogue are checked first. It does not start
+the agent now; 'sidetone service start' does. Installing again updates what has changed; a running agent
+uses it after its next start. One program starts the agent of one vendor: for another vendor's, uninstall
+the first, or use a program with a brand and a name of its own.
 
 With --global, as root or administrator, it starts for every user of this machine, as that user.
 
---as says what starts it. On Windows: run, a value of the Run key; task, a task of the Task Scheduler; service, a service with
-an agent in each session, which is --global. On Linux: systemd or autostart, of which the former goes first (docs/service.md).
+--as selects what starts it. On Windows: run, a value of the Run key; task, a task of the Task Scheduler; service, a service with
+an agent in each session, which is --global. On Linux: systemd, which is preferred, or autostart (docs/service.md).
 
 Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,7 +89,7 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 		},
 	})
 	installFlags(cmd, &dry, &forAll)
-	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as it is installed, else the first that there is)")
+	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as installed, else the first available)")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
 	return cmd
 }
@@ -98,9 +98,9 @@ func serviceUninstallCommand() *cobra.Command {
 	var dry, forAll bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Stop the agent, and have it not start at log-in any more",
-		Long: `Stops the agent and removes what 'install' wrote. With --global, as root, it starts for nobody any more whom
-'install --global' had it start for; agents that run go on until their users log out.`,
+		Short: "Stop the agent, and no longer start it at log-in",
+		Long: `Stops the agent and removes what 'install' wrote. With --global, as root, it undoes
+'install --global'; running agents continue until their users log out.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i, err := installer(forAll, "", nil, nil)
 			if err != nil {
@@ -348,7 +348,7 @@ func serviceLogsCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "how many of the last lines")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "how many of the last lines to print")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines")
 	return cmd
 }

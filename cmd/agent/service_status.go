@@ -38,8 +38,8 @@ func serviceStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show whether the agent starts at log-in, whether it runs, and since when",
 		Long: `Shows what starts the agent, whether it does so at log-in, whether it runs, since when, how often it had to be
-started again, whether it is in safe mode, and when it crashed last. It is about the agent that is installed;
-that of another vendor may run beside it ('sidetone status').
+restarted, whether it is in safe mode, and when it last crashed. It covers the installed agent; another
+vendor's agent may run next to it ('sidetone status').
 
 Exit code 1 if it does not run.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -22,9 +22,8 @@ func statusCommand() *cobra.Command {
 	return withJSON(askCommand(&cobra.Command{
 		Use:   "status",
 		Short: "Show what the running agent knows, and what its clients have",
-		Long: `Shows the running agent: its sources, each product that is plugged in with every flag's value,
-where that comes from and since when, what the vendor's software has pushed, and the session with
-each client.
+		Long: `Shows the running agent: its sources, each plugged-in product with every flag's value, where that
+comes from and since when, what the vendor's software has pushed, and the session with each client.
 
 Exit code 1 if no agent runs.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {

@@ -53,9 +53,9 @@ func TestStatusOfTwoUnits(t *testing.T) {
 func TestStatusOfADefaultMicrophone(t *testing.T) {
 	t.Parallel()
 	p := doctortest.New(t)
-	require.NotContains(t, status(t, p), "what to look at")
+	require.NotContains(t, status(t, p), "what to check")
 	p.Endpoints[0].Default = true
-	require.Regexp(t, `what to look at\n +info +"Acme mic" is the system's default microphone: .*\n +-> Set it to "Acme mic"`, status(t, p))
+	require.Regexp(t, `what to check\n +info +"Acme mic" is the system's default microphone: .*\n +-> Select "Acme mic" itself`, status(t, p))
 }
 
 // TestStatusOfUnknownFlags: 'no source' is said only where there is none.
@@ -79,7 +79,7 @@ func TestStatusOfASilentClient(t *testing.T) {
 	}{
 		{control.Session{Transport: "ipc", Socket: "/run/s"}, "A client over ipc /run/s", "it has not answered yet"},
 		{control.Session{Transport: "ipc", Socket: "/run/s", NextTry: doctortest.Now.Add(time.Minute)}, "A client over ipc /run/s", "it has not answered yet"},
-		{control.Session{Socket: "/run/s", Error: "port 6463: no answer in time"}, "A client at /run/s", "what was tried last: port 6463: no answer in time"},
+		{control.Session{Socket: "/run/s", Error: "port 6463: no answer in time"}, "A client at /run/s", "last attempt: port 6463: no answer in time"},
 		{control.Session{Port: 6463, Error: "no answer in time"}, "A client on port 6463", "no answer in time"},
 		{control.Session{Transport: "http", Port: 6463, Error: "no answer in time"}, "A client over http on port 6463", "no answer in time"},
 	} {

@@ -20,12 +20,12 @@ func trayCommand() *cobra.Command {
 	var detach bool
 	cmd := withAgent(&cobra.Command{
 		Use:   "tray",
-		Short: "Show an icon on the desktop that tells how the agent is",
-		Long: `Shows an icon with a menu in the tray of the desktop: devices and their flags, clients, and what to look at. It is a
-program of its own, beside this one, and works while the agent does not (docs/tray.md). It ends by its menu, by an interrupt, or
-with the session.
+		Short: "Show the agent's state as an icon on the desktop",
+		Long: `Shows an icon with a menu in the tray of the desktop: devices and their flags, clients, and problems. It is a
+separate program next to this one, and works while the agent does not run (docs/tray.md). It ends by its menu, by an interrupt,
+or with the session.
 
-Exit codes: 0 done; 1 this session has an icon already, or its bus has ended; 2 the input is wrong.`,
+Exit codes: 0 done; 1 this session already has an icon, or its bus has ended; 2 the input is wrong.`,
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := printerFor(cmd, brand.DesktopLanguage); err != nil {

@@ -18,8 +18,8 @@ func watchCommand() *cobra.Command {
 	return withJSON(askCommand(&cobra.Command{
 		Use:   "watch",
 		Short: "Follow the running agent, one line for each change",
-		Long: `Prints what is plugged in, what is known of it and from where, and the sessions with clients; then
-a line for each change of these and of what is not in order, until it is interrupted, nobody reads it any more, or the agent
+		Long: `Prints what is plugged in, what is known about it and from where, and the sessions with clients. Then
+prints a line for each change of these and of problems, until it is interrupted, its reader goes away, or the agent
 stops. --json prints the whole status as one line of JSON for each change.
 
 Exit code 1 if no agent runs, or when it stops.`,

@@ -94,7 +94,7 @@ func TestMemoryForJunk(t *testing.T) {
 	}))
 	icon := <-d.icons
 	testlab.Eventually(t, "it is not understood", func() bool {
-		return d.rows(icon)["What answers at the agent's address cannot be understood."] != 0
+		return d.rows(icon)["The answer at the agent's address cannot be understood."] != 0
 	})
 	<-said
 	<-said // another try

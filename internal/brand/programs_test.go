@@ -50,7 +50,7 @@ func TestNamesOfABrand(t *testing.T) {
 	require.NoError(t, err)
 	say, err := f.Printer("en", nil)
 	require.NoError(t, err)
-	require.Equal(t, "have it start with 'acme-agent service install'", say.Text("condition.agent.service_missing.remedy", nil))
+	require.Equal(t, "to start it at log-in, run 'acme-agent service install'", say.Text("condition.agent.service_missing.remedy", nil))
 	require.Equal(t, "run 'sidetone x', not sidetone", RenameCommands("run 'sidetone x', not sidetone", Unbranded))
 	for text, want := range map[string]string{
 		"run 'sidetone x', not sidetone":          "run 'acme-agent x', not sidetone",

@@ -105,7 +105,7 @@ type Pick struct {
 // VirtualRule reports virtual endpoints together with a product.
 type VirtualRule struct {
 	Type      devices.Type `json:"type" yaml:"type"`
-	NameRegex string       `json:"name_regex" yaml:"name_regex" jsonschema:"minLength=1" jsonschema_description:"RE2 expression that the virtual endpoint's name or OS id must contain. An endpoint whose upstream device the OS tells is taken only if that device is this product."`
+	NameRegex string       `json:"name_regex" yaml:"name_regex" jsonschema:"minLength=1" jsonschema_description:"RE2 expression that the virtual endpoint's name or OS id must contain. If the OS says which device an endpoint comes from, the endpoint is taken only if that device is this product."`
 	OS        []devices.OS `json:"os,omitempty" yaml:"os,omitempty"`
 }
 
@@ -158,7 +158,7 @@ type SourceKind struct {
 	OSEndpointMute *OSEndpointMute `json:"os_endpoint_mute,omitempty" yaml:"os_endpoint_mute,omitempty" jsonschema_description:"The OS's mute of the endpoint, for models whose button moves it. For hardware_mute only."`
 	OSEffects      *OSEffects      `json:"os_effects,omitempty" yaml:"os_effects,omitempty" jsonschema_description:"Processing that the OS says is active on the endpoint."`
 	ALSACtl        *ALSACtl        `json:"alsa_ctl,omitempty" yaml:"alsa_ctl,omitempty" jsonschema_description:"A control of the device's ALSA mixer (Linux)."`
-	HIDUsage       *HIDUsage       `json:"hid_usage,omitempty" yaml:"hid_usage,omitempty" jsonschema_description:"A usage of the device's HID reports, found by its report descriptor. Phone Mute if nothing else is said."`
+	HIDUsage       *HIDUsage       `json:"hid_usage,omitempty" yaml:"hid_usage,omitempty" jsonschema_description:"A usage of the device's HID reports, found by its report descriptor. Phone Mute by default."`
 	HIDReport      *HIDReport      `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Bytes of an input report of the device."`
 	HIDQuery       *HIDQuery       `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request. Needs the product's allow_write."`
 	HIDPP          *HIDPP          `json:"hidpp,omitempty" yaml:"hidpp,omitempty" jsonschema_description:"A feature of a device that speaks HID++ 2.0. Needs the product's allow_write."`
@@ -169,13 +169,13 @@ type SourceKind struct {
 // OSEndpointMute takes hardware_mute from the OS's mute of the endpoint. The OS tells where a mute is
 // applied, but never who set it, so only the vendor can vouch that the button moves it.
 type OSEndpointMute struct {
-	SharedWithButton       bool  `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one mute, so that each shows what the other has set. Without it the OS's mute says nothing of the button, and the rule is refused."`
-	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only where the OS says that the device itself applies the mute. false: also a mute that the OS does in software."`
+	SharedWithButton       bool  `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one mute, so that each shows what the other has set. Without it the OS's mute says nothing about the button, and the rule is refused."`
+	RequireHardwareSupport *bool `json:"require_hardware_support,omitempty" yaml:"require_hardware_support,omitempty" jsonschema_description:"true (default): only if the OS says that the device itself applies the mute. false: also a mute that the OS applies in software."`
 }
 
 // OSEffects takes a flag from the effects that the OS reports.
 type OSEffects struct {
-	Effect devices.Field `json:"effect,omitempty" yaml:"effect,omitempty" jsonschema_description:"Which effect, if not the one of the same name as the flag."`
+	Effect devices.Field `json:"effect,omitempty" yaml:"effect,omitempty" jsonschema_description:"Which effect, if not the one named like the flag."`
 }
 
 // ALSACtl takes a flag from an ALSA control.
@@ -183,9 +183,9 @@ type ALSACtl struct {
 	Name   string `json:"name" yaml:"name" jsonschema:"minLength=1" jsonschema_description:"The control's name as 'sidetone devices' shows it, such as Auto Gain Control."`
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: on means false, as with a capture switch that is on when not muted."`
 
-	SharedWithButton bool `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one control. A hardware_mute from a capture switch needs it: sound servers and mixers set it, too."`
+	SharedWithButton bool `json:"shared_with_button,omitempty" yaml:"shared_with_button,omitempty" jsonschema_description:"true: the button and the OS move one control. A hardware_mute from a capture switch needs it: sound servers and mixers set it too."`
 
-	On  []string `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"For a control that is no switch: the items, or numbers, that mean true. Needs off."`
+	On  []string `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"For a control that is not a switch: the items, or numbers, that mean true. Needs off."`
 	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`
 }
 

@@ -32,8 +32,8 @@ type HIDUsage struct {
 	Page       string  `json:"page,omitempty" yaml:"page,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage page in hex, quoted. 0b (Telephony) if left out."`
 	Usage      string  `json:"usage,omitempty" yaml:"usage,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{1\\,4}$" jsonschema_description:"Usage in hex, quoted. 2f (Phone Mute) if left out."`
 	Invert     bool    `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: 1 means false."`
-	DebounceMS int     `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
-	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. Without it a toggle is never known."`
+	DebounceMS int     `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the previous one does not count. A level: a new value counts when it has lasted this long."`
+	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"Where a toggle's starting state comes from. Without it a toggle is never known."`
 }
 
 // HIDReport takes a state from bytes of an input report. Bytes count from 0 in the report as the
@@ -41,20 +41,20 @@ type HIDUsage struct {
 type HIDReport struct {
 	Interface  *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
 	Kind       HIDKind    `json:"kind,omitempty" yaml:"kind,omitempty" jsonschema_description:"level (default) or toggle."`
-	ReportID   *Byte      `json:"report_id,omitempty" yaml:"report_id,omitempty" jsonschema_description:"Number of the report, as byte 0 has it. Leave out where reports have none."`
-	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"Conditions that a report must meet for the rule to apply."`
+	ReportID   *Byte      `json:"report_id,omitempty" yaml:"report_id,omitempty" jsonschema_description:"Number of the report, as byte 0 has it. Leave out if reports have none."`
+	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"Conditions that the report must meet for the rule to look at it."`
 	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where the state is in the report. A toggle without it counts every report; with it, each change from false to true."`
-	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the one before does not count. A level: a new value counts when it has lasted this long."`
-	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"What a toggle starts from. A toggle must have one."`
+	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the previous one does not count. A level: a new value counts when it has lasted this long."`
+	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"Where a toggle's starting state comes from. A toggle must have one."`
 }
 
 // Anchor gives a toggle its absolute state, which presses alone do not tell. After a resume from sleep,
 // lost reports or a new connection the toggle is unknown until its anchor tells the state again.
 type Anchor struct {
-	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle or bluetooth, whose headset is switched on and off by itself."`
-	LinkUp    *bool      `json:"link_up,omitempty" yaml:"link_up,omitempty" jsonschema_description:"The state that the firmware always takes when link_state becomes true after false: only for a headset that is then always switched on afresh. One that was out of range comes back as it was."`
-	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state, on whichever of its interfaces."`
-	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request, on whichever of its interfaces. Needs the product's allow_write."`
+	Start     *bool      `json:"start,omitempty" yaml:"start,omitempty" jsonschema_description:"The state that the device's firmware always takes when it is plugged in. It does not count for a link of kind dongle or bluetooth, whose headset may be on before the link is."`
+	LinkUp    *bool      `json:"link_up,omitempty" yaml:"link_up,omitempty" jsonschema_description:"The state that the firmware always takes when link_state becomes true after false: only for a headset that was then always just switched on. One that was out of range comes back as it was."`
+	HIDReport *HIDReport `json:"hid_report,omitempty" yaml:"hid_report,omitempty" jsonschema_description:"Another report of the device that shows the state, on any of its interfaces."`
+	HIDQuery  *HIDQuery  `json:"hid_query,omitempty" yaml:"hid_query,omitempty" jsonschema_description:"The device's answer to a request, on any of its interfaces. Needs the product's allow_write."`
 }
 
 // ByteTest is a condition on one byte of a report. A report that is too short does not meet it.
@@ -82,29 +82,29 @@ type ByteValue struct {
 // product needs allow_write. Exactly one of Output, Feature, Input and LastOutput is set.
 type HIDQuery struct {
 	Interface  *int         `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
-	Output     []hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the one before: hex digits, the report's number first (00 where reports have none). They are filled up with zeros to the report's length."`
-	Feature    hid.Bytes    `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 where reports have none). If more bytes follow, it is set to them first."`
-	Input      hid.Bytes    `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read when asked, and not only when it comes (00 where reports have none)."`
-	LastOutput hid.Bytes    `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 where reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
-	Expect     []ByteTest   `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"What is true of the answer to the last request, and distinguishes it from other reports."`
-	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state is in the answer. Byte 0 of a feature report is its number, 00 where reports have none."`
+	Output     []hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the previous one: hex digits, the report's number first (00 if reports have none). They are padded with zeros to the report's length."`
+	Feature    hid.Bytes    `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 if reports have none). If more bytes follow, it is set to them first."`
+	Input      hid.Bytes    `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read on request, and not only when it arrives (00 if reports have none)."`
+	LastOutput hid.Bytes    `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 if reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
+	Expect     []ByteTest   `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"Conditions that distinguish the answer to the last request from other reports."`
+	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state is in the answer. Byte 0 of a feature report is its number, 00 if reports have none."`
 	At         []hid.Moment `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
-	AskOn      []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed: the device is asked again then, five times a second at most."`
-	RetryOn    []ByteTest   `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"What is true of an answer by which the device says that it is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
-	DelayMS    int          `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that triggered the query, and before it is read once more."`
-	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing tells when another program sets it."`
+	AskOn      []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed: the device is then asked again, at most five times a second."`
+	RetryOn    []ByteTest   `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"Conditions for an answer that says that the device is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
+	DelayMS    int          `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that triggered the question, and before it is read once more."`
+	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing reports when another program sets it."`
 	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
 // HIDPP takes a state from a feature of HID++ 2.0, whose index each device reports on request.
 type HIDPP struct {
-	Interface   *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. The ones that have HID++'s long report if left out."`
+	Interface   *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. If left out, the interfaces that have HID++'s long report."`
 	DeviceIndex *Byte      `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
 	Feature     string     `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
-	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that tells the state. It is called at attach, resume and link_up."`
-	Event       *int       `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that tells a new state."`
-	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"What is true of a report of the same HID interface that tells that the state may have changed, or that the headset is there again: the device is asked again then, five times a second at most."`
-	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters: byte 0 is the first of them."`
+	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that returns the state. It is called at attach, resume and link_up."`
+	Event       *int       `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that reports a new state."`
+	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed, or that the headset is back: the device is then asked again, at most five times a second."`
+	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters; byte 0 is the first of them."`
 	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 

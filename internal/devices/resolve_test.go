@@ -186,11 +186,11 @@ func TestWithheldReasons(t *testing.T) {
 	require.Empty(t, s.Devices)
 	require.Equal(t, map[string]string{
 		"raw":      "the catalogue says not to report it",
-		"out":      `the catalogue reports no audiooutput of product "p" that fits it`,
+		"out":      `the catalogue reports no audiooutput of product "p" that matches it`,
 		"nameless": "the OS gives it no id of the kind that the client uses",
 		"jack":     "nothing is plugged into its jack",
 		"stranger": "the catalogue names no such device",
-		"virtual":  "virtual, and the catalogue names no such virtual endpoint of a product that is there",
+		"virtual":  "it is virtual, and the catalogue names no such virtual endpoint of a plugged-in product",
 	}, reasons(t, s))
 	var names []string
 	for _, w := range s.Withheld {
@@ -244,8 +244,8 @@ func TestVirtualEndpointsFindTheirProduct(t *testing.T) {
 		"master known, the other":          {endpoints{p, q}, virtual("echo", "q.in"), "q.in", ""},
 		"master known, of two units":       {endpoints{p, p2}, virtual("echo", "p2.in"), "p2.in", ""},
 		"master unknown, one fits":         {endpoints{p, r}, virtual("echo", ""), "p.in", ""},
-		"master unknown, two products fit": {endpoints{p, q}, virtual("echo", ""), "", "2 products are there"},
-		"master unknown, two units fit":    {endpoints{p, p2}, virtual("echo", ""), "", "2 products are there"},
+		"master unknown, two products fit": {endpoints{p, q}, virtual("echo", ""), "", "may carry the sound of 2 products"},
+		"master unknown, two units fit":    {endpoints{p, p2}, virtual("echo", ""), "", "may carry the sound of 2 products"},
 		"master is a stranger":             {endpoints{p}, virtual("echo", "builtin"), "", "names no such virtual endpoint"},
 		"master's product has no rule":     {endpoints{p, r}, virtual("echo", "r.in"), "", "names no such virtual endpoint"},
 		"name fits no rule":                {endpoints{p}, virtual("monitor", "p.in"), "", "names no such virtual endpoint"},

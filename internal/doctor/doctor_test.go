@@ -83,20 +83,20 @@ func TestDiagnose(t *testing.T) {
 		}, "settings", health.Problem, "config.yaml:3:16: unknown value", "'sidetone config check'"},
 		{"mistake in the catalogue", func(p *doctortest.Machine) {
 			p.Catalogue, p.Problems = nil, []strictyaml.Problem{{File: "acme.yaml", Line: 20, Column: 15, Message: "want a whole number"}}
-		}, "settings", health.Problem, "acme.yaml:20:15: want a whole number", "'sidetone catalogue check acme.yaml' finds nothing; then have the agent read it again (kill -HUP 4711"},
+		}, "settings", health.Problem, "acme.yaml:20:15: want a whole number", "'sidetone catalogue check acme.yaml' finds nothing; then make the agent reload it (kill -HUP 4711"},
 		{"no catalogue", func(p *doctortest.Machine) { p.Alone(control.ErrNotRunning); p.Catalogue, p.CataloguePath = nil, "" }, "settings", health.Problem, "No catalogue is set", "SIDETONE_CATALOGUE"},
 		{"another catalogue that cannot be read", func(p *doctortest.Machine) {
 			p.OwnCatalogue, p.OwnProblems = "/nope.yaml", []strictyaml.Problem{{File: "/nope.yaml", Message: "cannot read the file, file does not exist"}}
-		}, "settings", health.Problem, "/nope.yaml: cannot read the file", "'sidetone catalogue check /nope.yaml' finds nothing, or leave it out"},
+		}, "settings", health.Problem, "/nope.yaml: cannot read the file", "'sidetone catalogue check /nope.yaml' finds nothing, or remove it from the settings"},
 		{"silent agent", func(p *doctortest.Machine) { p.Alone(fmt.Errorf("%w (late)", control.ErrSilent)) }, "agent", health.Problem, "does not answer", "End it and start it again"},
 		{"service that does not run", func(p *doctortest.Machine) {
 			p.Service = &doctor.Service{Path: "/u/agent.service", Installed: true}
-		}, "agent", health.Warning, "start at log-in (/u/agent.service), and does not run that way", "'sidetone service start'"},
+		}, "agent", health.Warning, "start at log-in (/u/agent.service), but does not run that way", "'sidetone service start'"},
 		{"no service", func(p *doctortest.Machine) { p.Service = &doctor.Service{} }, "agent", health.Info, "not installed to start at log-in", "'sidetone service install'"},
-		{"another catalogue", func(p *doctortest.Machine) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "which name /new.yaml", "restart the agent"},
+		{"another catalogue", func(p *doctortest.Machine) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "another catalogue than /new.yaml", "restart the agent"},
 
 		{"source", func(*doctortest.Machine) {}, "sources", health.OK, "source audio works; it lists 2 endpoints", ""},
-		{"no source", func(p *doctortest.Machine) { p.Sources = nil }, "sources", health.Problem, "Nothing is asked", "sources.audio"},
+		{"no source", func(p *doctortest.Machine) { p.Sources = nil }, "sources", health.Problem, "No source of devices is enabled", "sources.audio"},
 		{"source that starts", func(p *doctortest.Machine) { p.Sources[0].Condition = "starting" }, "sources", health.Warning, "has not answered yet", "Run this again"},
 		{"sound server away", func(p *doctortest.Machine) {
 			p.Sources[0] = control.Source{Name: "audio", Condition: "waiting", Error: "refused", Reason: because(health.SoundServerAway, "refused", nil)}
@@ -124,11 +124,11 @@ func TestDiagnose(t *testing.T) {
 
 		{"device", func(*doctortest.Machine) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
 		{"nothing plugged in", func(p *doctortest.Machine) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},
-		{"nothing plugged in, as far as can be seen", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "source that does not work first"},
+		{"nothing plugged in, as far as can be seen", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "Repair the failing source first"},
 		{"nothing plugged in yet", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "starting" }, "devices", health.Warning, "No product", "Run this again"},
 		{"the vendor's, not in the catalogue", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("new", devices.AudioInput, "07ff")}
-		}, "devices", health.Problem, `"Acme new" (USB id 1209:07ff) is of this vendor, but no product`, `add the id "07ff" to the pids`},
+		}, "devices", health.Problem, `"Acme new" (USB id 1209:07ff) is a device of this vendor, but no product`, `add the id "07ff" to the pids`},
 		{"the same beside a product", func(p *doctortest.Machine) {
 			p.Endpoints = append(p.Endpoints, doctortest.Endpoint("new", devices.AudioInput, "07ff"))
 		}, "devices", health.Warning, "1209:07ff", "pids"},
@@ -143,24 +143,24 @@ func TestDiagnose(t *testing.T) {
 			e := p.Endpoints[0]
 			e.ID, e.Container = "mic2", "usb-2"
 			p.Endpoints = append(p.Endpoints, e)
-		}, "devices", health.Warning, `2 devices of type audioinput go by the one id "Acme mic"`, "give each a name of its own"},
+		}, "devices", health.Warning, `2 devices of type audioinput share the id "Acme mic"`, "give each a name of its own"},
 		{"long name", func(p *doctortest.Machine) { p.Endpoints[0].Name = long }, "devices", health.Warning, "has 150 bytes, of which 127 are sent", "shorter name"},
 		{"long name that is not cut", func(p *doctortest.Machine) { p.Endpoints[0].Name, p.IDBytes = long, 0 }, "devices", health.Warning, "has 150 bytes, of which 150 are sent", "shorter name"},
 		{"withheld, of its sound", func(p *doctortest.Machine) {
 			p.Endpoints = append(p.Endpoints, doctortest.Endpoint("mix", devices.AudioInput, "0700"))
 			p.Endpoints[2].Virtual = true
-		}, "devices", health.Info, `"Acme mix" is not reported: virtual`, "virtual_endpoints"},
+		}, "devices", health.Info, `"Acme mix" is not reported: it is virtual`, "virtual_endpoints"},
 		{"name begins with default", func(p *doctortest.Machine) { p.Endpoints[0].Name = "Default Mic" }, "devices", health.Warning, `"Default Mic" begins with "default"`, "Rename it"},
 
 		{"not muted", func(*doctortest.Machine) {}, "flags", health.OK, `"Acme mic" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
 		{"muted", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.True }, "flags", health.OK, `"Acme mic" is muted, by the button or in the sound settings (os_endpoint_mute mic)`, "Press the button"},
 		{"mute in software", func(*doctortest.Machine) {}, "flags", health.Info, "in software, as the catalogue allows", "require_hardware_support: false"},
-		{"stale mute", func(p *doctortest.Machine) { p.Endpoints[0].Stale = true }, "flags", health.Warning, "not muted is the last word of a source that fails now", "See why the source fails"},
+		{"stale mute", func(p *doctortest.Machine) { p.Endpoints[0].Stale = true }, "flags", health.Warning, "not muted, by the last value of a source that now fails", "See why the source fails"},
 		{"mute is not reported", func(p *doctortest.Machine) { p.Fields = []devices.Field{devices.NoiseSuppression} }, "flags", health.Problem, "report.fields leaves it out", "Add hardware_mute to report.fields"},
 		{"no source of a mute", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("cam", devices.AudioInput, "0720")}
 		}, "flags", health.Warning, "names no source for it", "'sidetone push acme-webcam hardware_mute=true'"},
-		{"software mute where a switch is demanded", func(p *doctortest.Machine) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, "sources[0]: the system's mute of this endpoint is no switch in the device", "'sidetone push acme-studio-mic hardware_mute=true'"},
+		{"software mute where a switch is demanded", func(p *doctortest.Machine) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, "sources[0]: the system's mute of this endpoint is not a switch in the device", "'sidetone push acme-studio-mic hardware_mute=true'"},
 		{"mixer unreadable", func(p *doctortest.Machine) { p.Studio(func(*devices.Endpoint) {}) }, "flags", health.Problem, `sources[1]: the switches of the device's mixer cannot be read, such as "Capture Volume Capture Switch"`, "push"},
 		{"no such switch", func(p *doctortest.Machine) {
 			p.Catalogue.Products[1].Sources = p.Catalogue.Products[1].Sources[1:]
@@ -170,7 +170,7 @@ func TestDiagnose(t *testing.T) {
 			p.Catalogue.Products[1].Sources = p.Catalogue.Products[1].Sources[1:]
 			p.Studio(func(*devices.Endpoint) {})
 		}, "flags", health.Problem, "cannot be read", "/dev/snd"},
-		{"the system does not tell", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.Unknown }, "flags", health.Problem, "the system does not tell the mute", "'sidetone explain mic'"},
+		{"the system does not tell", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.Unknown }, "flags", health.Problem, "the system does not report the mute", "'sidetone explain mic'"},
 		{"HID device that cannot be read", func(p *doctortest.Machine) {
 			p.HID = []control.HID{{Node: "hidraw3", Name: "Acme", VID: "1209", PID: "0700", Interface: 3, Error: "no permission to read /dev/hidraw3", Reason: hidDenied}}
 		}, "sources", health.Problem, "hidraw3 (Acme, 1209:0700) cannot be read, so its buttons are not noticed: no permission", "'sidetone catalogue udev acme.yaml'"},
@@ -181,19 +181,19 @@ func TestDiagnose(t *testing.T) {
 		{"mute that a HID device has not shown", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage"}}}}
-		}, "flags", health.Problem, "sources[0]: the device (hidraw3) has not shown it", "Press the button once; if that does not help, unplug the device and plug it in again"},
+		}, "flags", health.Problem, "sources[0]: the device (hidraw3) has not reported it", "Press the button once; if that does not help, unplug the device and plug it in again"},
 		{"mute on HID devices that are not read", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
 		}, "flags", health.Problem, "sources[0]: the agent reads no HID devices", "sources.hid"},
 		{"mute on HID devices, read by this command itself", func(p *doctortest.Machine) {
 			p.Alone(control.ErrNotRunning)
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
-		}, "flags", health.Problem, "sources[0]: no HID device of the product is there", "'sidetone explain mic'"},
+		}, "flags", health.Problem, "sources[0]: no HID device of the product sends", "'sidetone explain mic'"},
 		{"mute derived from what is no HID device", func(p *doctortest.Machine) {
 			mute := catalogue.SourceKind{OSEndpointMute: &catalogue.OSEndpointMute{SharedWithButton: true}}
 			p.Catalogue.Products[0].Sources[0].SourceKind = catalogue.SourceKind{Derive: &catalogue.Derive{Or: []catalogue.SourceKind{mute, mute}}}
 			p.Endpoints[0].Mute, p.Sources = devices.Unknown, p.Sources[:1]
-		}, "flags", health.Problem, "sources[0]: os_endpoint_mute: the system does not tell the mute of this endpoint", "'sidetone explain mic'"},
+		}, "flags", health.Problem, "sources[0]: os_endpoint_mute: the system does not report the mute of this endpoint", "'sidetone explain mic'"},
 		{"mute whose source has a remark", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
@@ -205,10 +205,10 @@ func TestDiagnose(t *testing.T) {
 		}, "flags", health.Problem, "sources[0]: hidraw3: the device did not answer the request of this rule", "'sidetone learn'"},
 		{"HID device", func(p *doctortest.Machine) {
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
-		}, "sources", health.OK, "hidraw3 (1209:0700) is read; sources of the catalogue that look at it: 1", ""},
-		{"HID devices cannot be looked for", func(p *doctortest.Machine) {
+		}, "sources", health.OK, "hidraw3 (1209:0700) is read; sources of the catalogue that use it: 1", ""},
+		{"HID devices cannot be listed", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
-		}, "sources", health.Problem, "HID devices cannot be looked for: no sysfs", "sources.hid"},
+		}, "sources", health.Problem, "HID devices cannot be listed: no sysfs", "sources.hid"},
 		{"state file", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Remarks: []health.Condition{*because(health.StateFileWrong, "states.json:1:1: not JSON", nil)}})
 		}, "sources", health.Warning, "state-file says: states.json:1:1: not JSON", "push.state_file"},
@@ -230,14 +230,14 @@ func TestDiagnose(t *testing.T) {
 			p.Twins("A1", "A2")
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
-		}, "pushes", health.Warning, "(A3) waits: what is plugged in of that product has other serial numbers: A1 and A2", "give one of those"},
+		}, "pushes", health.Warning, "(A3) waits: the plugged-in units of that product have other serial numbers: A1 and A2", "give one of those"},
 		{"push for a unit that has no serial", func(p *doctortest.Machine) {
 			p.Push(0, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
 			p.Status.Pushes[0].Serial = "A3"
-		}, "pushes", health.Warning, "has other serial numbers: none is known", "plug that unit in"},
+		}, "pushes", health.Warning, "have other serial numbers: none is known", "plug that unit in"},
 		{"ambiguous push", func(p *doctortest.Machine) {
 			p.Push(2, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
-		}, "pushes", health.Problem, "2 products that are plugged in could be meant", "serial of the one that it means (none is known)"},
+		}, "pushes", health.Problem, "2 plugged-in products could be meant", "serial of the one that it means (none is known)"},
 		{"ambiguous push for units that have serials", func(p *doctortest.Machine) {
 			p.Twins("A1", "A2")
 			p.Push(2, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
@@ -260,7 +260,7 @@ func TestDiagnose(t *testing.T) {
 		{"degraded and late", func(p *doctortest.Machine) { p.Session(control.Session{State: "degraded", Port: 6463}) }, "clients", health.Warning, "it does not have the latest list yet", "rpc.transports"},
 		{"slow", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "slow", Port: 6463, Since: doctortest.Now.Add(-12 * time.Second), Muted: []string{"Mic"}})
-		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12 s, may take for muted: \"Mic\"", "restart the client"},
+		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12 s; it may take for muted: \"Mic\"", "restart the client"},
 		{"connecting", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "connecting", Port: 6463, Error: "no answer"})
 		}, "clients", health.Warning, "has no list yet: no answer", "Run this again"},
@@ -280,14 +280,14 @@ func TestDiagnose(t *testing.T) {
 		{"clients that nothing tells of", func(p *doctortest.Machine) {
 			limit := health.Wrap(nil, health.WatchLimit, health.Warning, health.Args{"limit": "fs.inotify.max_user_instances", "more": "1024"})
 			p.Status.Clients.Remarks = []health.Condition{health.Follow(limit, health.ClientsUnwatched, health.Warning, nil).Condition}
-		}, "clients", health.Info, "New clients are found by searching only: this user already watches as much as fs.inotify.max_user_instances allows.", "End programs of this user"},
+		}, "clients", health.Info, "New clients are found by searching only: this user already has as many file watches as fs.inotify.max_user_instances allows.", "End programs of this user"},
 		{"file in a socket's place", func(p *doctortest.Machine) {
 			p.Status.Clients.Remarks = []health.Condition{{Code: health.SocketIsNone, Severity: health.Warning, Args: health.Args{"path": "/run/discord-ipc-1", "file": "true"}}}
 		}, "clients", health.Info, "discord-ipc-1 is a file", "Do as it says"},
 
-		{"selected input", func(*doctortest.Machine) {}, "user", health.Info, `only while that is selected, and never while "Default" is`, `set the input device to "Acme mic" itself`},
-		{"in a call", func(*doctortest.Machine) {}, "user", health.Info, "only in a call, only if you are not muted in the client, and only if it is not switched off", "Join a voice channel"},
-		{"default microphone", func(p *doctortest.Machine) { p.Endpoints[0].Default = true }, "user", health.Info, `"Acme mic" is the system's default microphone`, `Set it to "Acme mic"`},
+		{"selected input", func(*doctortest.Machine) {}, "user", health.Info, `only while it is selected, and never while "Default" is`, `set the input device to "Acme mic" itself`},
+		{"in a call", func(*doctortest.Machine) {}, "user", health.Info, "only in a call, only if you are not muted in the client, and only if it is not disabled", "Join a voice channel"},
+		{"default microphone", func(p *doctortest.Machine) { p.Endpoints[0].Default = true }, "user", health.Info, `"Acme mic" is the system's default microphone`, `Select "Acme mic" itself`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

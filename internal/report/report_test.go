@@ -88,7 +88,7 @@ func TestTableIsBounded(t *testing.T) {
 	}
 	tl := english(Input{Now: madeAt, Timeline: p.Timeline()}).Timeline
 	require.Len(t, tl.Rows, maxRows)
-	require.Equal(t, "503 older changes are shown above only.", tl.Older)
+	require.Equal(t, "503 older changes are only shown above.", tl.Older)
 	require.True(t, slices.IsSortedFunc(tl.Rows, func(a, b Row) int { return b.Time.At.Compare(a.Time.At) }))
 }
 

@@ -202,7 +202,7 @@ func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
 				st := h.Status().Sessions
 				require.Len(t, st, 2)
 				require.Equal(t, Foreign, st[0].State)
-				require.Contains(t, st[0].Error, "whose the socket is cannot be told")
+				require.Contains(t, st[0].Error, "the owner of the socket cannot be determined")
 				require.Contains(t, st[0].Remedy(), "as the same user")
 				require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
 			})

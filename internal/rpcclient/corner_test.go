@@ -696,7 +696,7 @@ func TestThatNothingTellsOfClientsIsSaid(t *testing.T) {
 		eventually(t, "it is said", said)
 		note := h.Status().Notes[0]
 		healthtest.Raised(t, note)
-		require.Equal(t, "new clients are found by searching only: this user already watches as much as fs.inotify.max_user_instances allows",
+		require.Equal(t, "new clients are found by searching only: this user already has as many file watches as fs.inotify.max_user_instances allows",
 			health.English.Phrase(note))
 		require.Contains(t, health.English.Remedy(note), "raise fs.inotify.max_user_instances: 'sudo sysctl fs.inotify.max_user_instances=1024'")
 		client := m.serve(fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: m.dir, NoTCP: true})

@@ -402,7 +402,7 @@ func stop(t *testing.T, one, _ *person) {
 	require.True(t, st.Enabled, "it starts at the next log-in")
 	says, err := one.Command(folder+"/acme-agent", "doctor", "--catalogue", one.catalogue).Output()
 	require.Error(t, err, "no agent runs")
-	require.Contains(t, string(says), "is installed to start at log-in ("+st.Path+"), and does not run that way")
+	require.Contains(t, string(says), "is installed to start at log-in ("+st.Path+"), but does not run that way")
 }
 
 // wrongSettings are said once, not every two seconds.
@@ -436,7 +436,7 @@ func anotherAgent(t *testing.T, one, _ *person) {
 	require.Zero(t, st.Restarts)
 	require.Equal(t, "failed", one.show("ActiveState"), "no start is due")
 	says, _ := one.Command(folder+"/acme-agent", "service", "status").Output()
-	require.Contains(t, string(says), "another agent ran already")
+	require.Contains(t, string(says), "another agent was running already")
 	one.Run(folder+"/acme-agent", "stop")
 	require.NoError(t, <-ended)
 	require.Equal(t, "started\n", one.service("start"))

@@ -416,7 +416,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Len(t, source.(platform.Annotator).Notes(), 1)
-	require.Contains(t, health.English.Phrases(source.(platform.Annotator).Notes())[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	require.Contains(t, health.English.Phrases(source.(platform.Annotator).Notes())[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
 	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 

@@ -36,8 +36,8 @@ func TestFilesWithoutInotify(t *testing.T) {
 		for _, note := range notes {
 			require.Equal(t, health.FileUnwatched, note.Code)
 			require.Equal(t, health.WatchLimit, note.Because[0].Code)
-			require.Contains(t, health.English.Phrase(note), "cannot be watched, it is read every 30s: "+
-				"this user already watches as much as fs.inotify.max_user_instances allows")
+			require.Contains(t, health.English.Phrase(note), "cannot be watched, so it is read every 30s: "+
+				"this user already has as many file watches as fs.inotify.max_user_instances allows")
 			require.Contains(t, health.English.Remedy(note), "raise fs.inotify.max_user_instances")
 		}
 		healthtest.Raised(t, notes...)

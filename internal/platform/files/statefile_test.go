@@ -157,7 +157,7 @@ func TestStateFileThatCannotBeWatched(t *testing.T) {
 	_, err = file.Read(t.Context())
 	require.NoError(t, err)
 	require.Len(t, file.Notes(), 1)
-	require.Contains(t, health.English.Phrases(file.Notes())[0], "changes of "+path+" cannot be watched, it is read every 30s: ")
+	require.Contains(t, health.English.Phrases(file.Notes())[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
 	require.Equal(t, fileRetry, file.retry)
 	require.ErrorIs(t, file.Wait(t.Context()), os.ErrClosed)
 }

@@ -147,7 +147,7 @@ func TestIPCSocketsWithoutPermission(t *testing.T) {
 	listenIPC(t, filepath.Join(dir, socketName(0)))
 	require.NoError(t, os.Chmod(dir, 0))
 	got := output(t, helper(t, unprivileged(), "sockets "+dir))
-	require.Equal(t, "0 ["+dir+" cannot be looked into for a client's socket (permission denied): let this user enter it, or leave it out of the folders]", got)
+	require.Equal(t, "0 ["+dir+" cannot be searched for a client's socket (permission denied): let this user enter it, or remove it from the folders]", got)
 
 	require.NoError(t, os.Chmod(dir, 0o711))
 	require.Equal(t, "1 []", output(t, helper(t, unprivileged(), "sockets "+dir)), "to list the folder is not needed")

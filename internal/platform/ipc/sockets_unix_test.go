@@ -83,8 +83,8 @@ func TestIPCSocketsNotes(t *testing.T) {
 	sockets, notes := in(dir, at(0)).Sockets()
 	require.Equal(t, []string{at(9)}, pathsOf(sockets), "it looks like any other until it is dialled")
 	for i, want := range []string{
-		at(0) + " is a file and ", at(1) + " is a folder and ", at(2) + " is a link that cannot be followed (too many levels",
-		at(3) + " is a file and ", at(4) + " is a pipe or a device and ", at(0) + " cannot be looked into for a client's socket (not a directory)",
+		at(0) + " is a file, not ", at(1) + " is a folder, not ", at(2) + " is a link that cannot be followed (too many levels",
+		at(3) + " is a file, not ", at(4) + " is a pipe or a device, not ", at(0) + " cannot be searched for a client's socket (not a directory)",
 	} {
 		require.Greater(t, len(notes), i, want)
 		require.True(t, strings.HasPrefix(health.English.Phrase(notes[i]), want), health.English.Phrase(notes[i]))

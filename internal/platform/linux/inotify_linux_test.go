@@ -23,7 +23,7 @@ func TestLimitsOfInotify(t *testing.T) {
 		} {
 			platformtest.SetUserLimit(t, user, 0)
 			_, err := watchNodes(t.TempDir(), nil, nil)
-			require.ErrorContains(t, err, "this user already watches as much as "+system+" allows, which is ")
+			require.ErrorContains(t, err, "this user already has as many file watches as "+system+" allows, which is ")
 			require.ErrorContains(t, err, "raise "+system+": 'sudo sysctl "+system+"=")
 			h := WatchHotplug("camera", "video4linux", t.TempDir(), nil, slog.New(slog.DiscardHandler), func() {})
 			platformtest.SetUserLimit(t, user, 10)
