@@ -32,15 +32,18 @@ const (
 	DoState     Action = "state"
 )
 
-// A Spec describes a device to plug in.
+// A Spec describes a device to plug in. A string that is empty has no descriptor at all, as with many real devices that carry no serial
+// number.
 type Spec struct {
 	Kind         string `json:"kind"` // headset or camera
 	ID           string `json:"id"`   // vendor and product, "1209:0700"
 	Manufacturer string `json:"manufacturer,omitempty"`
-	Name         string `json:"name,omitempty"`
+	Name         string `json:"name,omitempty"` // the product string
 	Serial       string `json:"serial,omitempty"`
 
-	// For headsets, see [HeadsetOptions].
+	// For headsets. Feature is the name that the microphone's feature unit gives itself: the kernel then names the controls after it ("X
+	// Capture Switch"), and sound servers that look for well-known names do not find them. GainControl adds an automatic gain control
+	// switch to the microphone. PhoneMute is how the telephony interface reports its mute button, [PhoneMuteMomentary] if empty.
 	Feature     string    `json:"feature,omitempty"`
 	GainControl bool      `json:"gain_control,omitempty"`
 	PhoneMute   PhoneMute `json:"phone_mute,omitempty"`
@@ -181,16 +184,11 @@ func (b *Bench) Close() error {
 }
 
 func (s Spec) build() (operable, error) {
-	vendor, product, err := parseID(s.ID)
-	if err != nil {
-		return nil, err
-	}
-	id := Identity{Vendor: vendor, Product: product, Manufacturer: s.Manufacturer, Name: s.Name, Serial: s.Serial}
 	switch s.Kind {
 	case "headset":
-		return NewHeadset(HeadsetOptions{Identity: id, Feature: s.Feature, GainControl: s.GainControl, PhoneMute: s.PhoneMute})
+		return newHeadset(s)
 	case "camera":
-		return NewCamera(id)
+		return newCamera(s)
 	}
 	return nil, fmt.Errorf("unknown kind of device %q: headset or camera", s.Kind)
 }

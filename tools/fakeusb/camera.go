@@ -87,21 +87,16 @@ type streamParameters struct {
 	_             [3]uint8 // versions
 }
 
-// NewCamera returns a camera that is not plugged in, its shutter open. It fails on strings that are too long for USB.
-func NewCamera(id Identity) (*Camera, error) {
-	if err := id.check(); err != nil {
-		return nil, err
-	}
+// newCamera returns a camera that is not plugged in, its shutter open.
+func newCamera(s Spec) (*Camera, error) {
 	// A device with an interface association says so in its class (USB ECN Interface Association Descriptors).
-	associated := deviceClass{class: 0xef, subclass: 0x02, protocol: 0x01}
-	return &Camera{
-		standard: newStandardDevice(id, associated, configuration(cameraInterfaces, cameraDescriptors), ""),
-		status:   newInterruptQueue(),
-	}, nil
+	associated := [3]uint8{0xef, 0x02, 0x01}
+	standard, err := newStandardDevice(s, associated, configuration(cameraInterfaces, cameraDescriptors))
+	return &Camera{standard: standard, status: newInterruptQueue()}, err
 }
 
-// cameraDescriptors are those of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; of the
-// pictures: Uncompressed Payload, 3.1).
+// cameraDescriptors are the descriptors of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; for the
+// picture format: Uncompressed Payload, 3.1).
 var cameraDescriptors = []byte{
 	8, descriptorAssociation, cameraControl, cameraInterfaces, classVideo, subclassCollection, 0, stringName,
 
@@ -149,12 +144,15 @@ func (c *Camera) Control(s Setup, _ []byte) ([]byte, error) {
 	return nil, errStall
 }
 
-// streamControl has one answer to whatever the host proposes: there is only one format.
+// streamControl gives one answer whatever the host proposes: there is only one format.
 func streamControl(request uint8) ([]byte, error) {
-	parameters := encode(streamParameters{
+	parameters, err := binary.Append(nil, binary.LittleEndian, streamParameters{
 		Hint: 1, Format: 1, Frame: 1, Interval: frameInterval,
 		MaxFrameSize: frameSize, MaxPayload: maxPayload, Clock: cameraClock, Framing: 0x03,
 	})
+	if err != nil {
+		return nil, err
+	}
 	switch request {
 	case setCurrent:
 		return nil, nil
@@ -168,7 +166,7 @@ func streamControl(request uint8) ([]byte, error) {
 	return nil, errStall
 }
 
-// privacyControl is read-only: only the shutter on the device moves it.
+// privacyControl is read-only: only the shutter on the device changes it.
 func (c *Camera) privacyControl(request uint8) ([]byte, error) {
 	switch request {
 	case getCurrent:

@@ -59,15 +59,9 @@ type Setup struct {
 	Length      uint16
 }
 
-func parseSetup(packet [8]byte) Setup {
-	le := binary.LittleEndian
-	return Setup{
-		RequestType: packet[0],
-		Request:     packet[1],
-		Value:       le.Uint16(packet[2:]),
-		Index:       le.Uint16(packet[4:]),
-		Length:      le.Uint16(packet[6:]),
-	}
+func parseSetup(packet [8]byte) (s Setup) {
+	_, _ = binary.Decode(packet[:], binary.LittleEndian, &s) // the packet has the struct's size
+	return s
 }
 
 // The two parts of Setup.RequestType that the devices tell apart.

@@ -8,31 +8,6 @@ import (
 	"time"
 )
 
-// HeadsetOptions describe a headset.
-type HeadsetOptions struct {
-	Identity
-
-	// Terminal is the type of the microphone's input terminal, [TerminalMicrophone] if zero. The kernel names the
-	// microphone's controls after it.
-	Terminal uint16
-
-	// Feature, if not empty, is the name that the microphone's feature unit gives itself. The kernel then names the controls
-	// after it ("X Capture Switch"), and sound servers that look for well-known names do not find them.
-	Feature string
-
-	// GainControl adds an automatic gain control switch to the microphone.
-	GainControl bool
-
-	// PhoneMute is how the telephony interface tells of its mute button, [PhoneMuteMomentary] if empty.
-	PhoneMute PhoneMute
-}
-
-// Microphone terminal types (USB Audio Terminal Types 1.0).
-const (
-	TerminalMicrophone = 0x0201
-	TerminalHeadset    = 0x0402
-)
-
 // A Headset is a full-speed USB Audio Class 1 headset: stereo speaker and mono microphone, each with mute and volume, a
 // status interrupt that reports changes made on the device, and a telephony interface (see telephony.go).
 //
@@ -104,12 +79,8 @@ const (
 	hasGain   = 1 << (controlGain - 1)
 )
 
-// Volumes are in 1/256 dB.
-const (
-	volumeMinimum    = -60 * 256
-	volumeMaximum    = 0
-	volumeResolution = 256
-)
+// volumeLimits are in 1/256 dB, by request: -60 dB to 0 in steps of 1 dB.
+var volumeLimits = map[uint8]int16{getMinimum: -60 * 256, getMaximum: 0, getResolution: 256}
 
 // Both streams: 16 bit, 48 kHz, one packet each millisecond.
 const (
@@ -131,46 +102,33 @@ var (
 	microphoneGain = control{entityMicrophoneFeature, controlGain}
 )
 
-// NewHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on strings that
-// are too long for USB, and on an unknown PhoneMute.
-func NewHeadset(o HeadsetOptions) (*Headset, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if err := checkString(o.Feature); err != nil {
-		return nil, err
-	}
-	telephony, err := newTelephony(o.PhoneMute)
+// newHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on an unknown PhoneMute, and
+// where newStandardDevice does.
+func newHeadset(s Spec) (*Headset, error) {
+	telephony, err := newTelephony(s.PhoneMute)
 	if err != nil {
 		return nil, err
 	}
-	if o.Terminal == 0 {
-		o.Terminal = TerminalMicrophone
-	}
+	standard, err := newStandardDevice(s, [3]uint8{}, headsetConfiguration(s, telephony))
 	controls := map[control]int16{
 		{entitySpeakerFeature, controlMute}:      0,
 		{entitySpeakerFeature, controlVolume}:    0,
 		{entityMicrophoneFeature, controlVolume}: 0,
 		microphoneMute:                           0,
 	}
-	if o.GainControl {
+	if s.GainControl {
 		controls[microphoneGain] = 0
 	}
-	return &Headset{
-		standard:  newStandardDevice(o.Identity, deviceClass{}, headsetConfiguration(o, telephony), o.Feature),
-		status:    newInterruptQueue(),
-		telephony: telephony,
-		controls:  controls,
-	}, nil
+	return &Headset{standard: standard, status: newInterruptQueue(), telephony: telephony, controls: controls}, err
 }
 
 // headsetConfiguration has a descriptor on each line: length, type and fields (USB Audio Class 1.0, chapter 4).
-func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
+func headsetConfiguration(s Spec, telephony *telephony) []byte {
 	microphoneControls, name := uint8(hasMute|hasVolume), uint8(0)
-	if o.GainControl {
+	if s.GainControl {
 		microphoneControls |= hasGain
 	}
-	if o.Feature != "" {
+	if s.Feature != "" {
 		name = stringFeature
 	}
 	return configuration(headsetInterfaces, []byte{
@@ -181,7 +139,7 @@ func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
 		12, descriptorClassInterface, audioInputTerminal, entityPlaybackStream, 0x01, 0x01, 0, speakerChannels, frontLeftRight, 0, 0, 0,
 		10, descriptorClassInterface, audioFeatureUnit, entitySpeakerFeature, entityPlaybackStream, 1, hasMute | hasVolume, 0, 0, 0,
 		9, descriptorClassInterface, audioOutputTerminal, entitySpeaker, 0x01, 0x03, 0, entitySpeakerFeature, 0,
-		12, descriptorClassInterface, audioInputTerminal, entityMicrophone, uint8(o.Terminal), uint8(o.Terminal >> 8), 0, 1, 0, 0, 0, 0,
+		12, descriptorClassInterface, audioInputTerminal, entityMicrophone, 0x01, 0x02, 0, 1, 0, 0, 0, 0,
 		9, descriptorClassInterface, audioFeatureUnit, entityMicrophoneFeature, entityMicrophone, 1, microphoneControls, 0, name,
 		9, descriptorClassInterface, audioOutputTerminal, entityCaptureStream, 0x01, 0x01, 0, entityMicrophoneFeature, 0,
 		9, descriptorEndpoint, endpointStatus | endpointIn, interrupt, 2, 0, 4, 0, 0,
@@ -235,39 +193,22 @@ func (h *Headset) feature(s Setup, data []byte) ([]byte, error) {
 	if !known {
 		return nil, errStall
 	}
-	if knob.selector != controlVolume {
-		return h.featureSwitch(s, knob, data)
+	size := 1 // in bytes
+	if knob.selector == controlVolume {
+		size = 2
 	}
-	switch s.Request {
-	case getMinimum:
-		value = volumeMinimum
-	case getMaximum:
-		value = volumeMaximum
-	case getResolution:
-		value = volumeResolution
-	case getCurrent:
-	case setCurrent:
-		if len(data) != 2 {
-			return nil, errStall
-		}
-		h.controls[knob] = int16(binary.LittleEndian.Uint16(data))
+	limit, isLimit := volumeLimits[s.Request]
+	switch {
+	case s.Request == setCurrent && len(data) == size:
+		h.controls[knob] = int16(binary.LittleEndian.Uint16(append(data[:size:size], 0)))
 		return nil, nil
+	case s.Request == getCurrent:
+	case knob.selector == controlVolume && isLimit:
+		value = limit
 	default:
 		return nil, errStall
 	}
-	return binary.LittleEndian.AppendUint16(nil, uint16(value)), nil
-}
-
-// featureSwitch answers for a control that is on or off. The caller holds mu.
-func (h *Headset) featureSwitch(s Setup, knob control, data []byte) ([]byte, error) {
-	switch {
-	case s.Request == getCurrent:
-		return []byte{uint8(h.controls[knob])}, nil
-	case s.Request == setCurrent && len(data) == 1:
-		h.controls[knob] = int16(data[0])
-		return nil, nil
-	}
-	return nil, errStall
+	return binary.LittleEndian.AppendUint16(nil, uint16(value))[:size], nil
 }
 
 // In implements [Device].
@@ -286,7 +227,7 @@ func (h *Headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	return nil, errStall
 }
 
-// sound is a sawtooth, so that a recording can be told from silence, or silence when the microphone is muted.
+// sound is a sawtooth, which a recording can tell from silence, or silence when the microphone is muted.
 func (h *Headset) sound(packets int) [][]byte {
 	const step = 256
 	packet := make([]byte, 0, samplesPerPacket*sampleBytes)

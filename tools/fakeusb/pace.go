@@ -10,10 +10,10 @@ const maxLag = 200 * time.Millisecond
 
 // A pacer makes a stream's transfers take the time they take on a real bus, on average. Each endpoint has its own.
 type pacer struct {
-	next time.Time // when the transfers so far are through
+	next time.Time // when the transfers so far will be done
 }
 
-// wait spends d, less what earlier calls overslept. It returns early with the context's error.
+// wait takes d, less the time by which earlier calls overslept. It returns early with the context's error.
 func (p *pacer) wait(ctx context.Context, d time.Duration) error {
 	if now := time.Now(); p.next.Before(now.Add(-maxLag)) {
 		p.next = now

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// errNotListening says that the host does not fetch what the device has to report.
+// errNotListening means that the host does not fetch what the device reports.
 var errNotListening = errors.New("the host does not read the device's interrupt endpoint")
 
-// interruptQueue holds what an interrupt endpoint has to send. A real device has little room too.
+// interruptQueue holds the reports that an interrupt endpoint has yet to send. A real device has little room, too.
 type interruptQueue chan []byte
 
 func newInterruptQueue() interruptQueue { return make(interruptQueue, 16) }
