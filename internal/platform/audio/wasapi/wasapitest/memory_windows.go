@@ -10,7 +10,7 @@ import (
 
 var taskMemory = ole32.NewProc("CoTaskMemAlloc")
 
-// allocate returns memory that its receiver frees.
+// allocate returns memory that the receiver frees.
 func allocate(size int) unsafe.Pointer {
 	r, _, _ := taskMemory.Call(uintptr(max(size, 1)))
 	return *(*unsafe.Pointer)(unsafe.Pointer(&r))
@@ -30,22 +30,21 @@ type variant struct {
 	value, value2 uintptr
 }
 
-// set writes a value of its own type.
+// set stores a value with its type. One of another type leaves the variant empty.
 func (v *variant) set(value any) uintptr {
-	point := func(to unsafe.Pointer) uintptr { return uintptr(to) }
 	switch value := value.(type) {
 	case string:
-		v.kind, v.value = 31, point(unsafe.Pointer(allocateText(value)))
+		v.kind, v.value = 31, uintptr(unsafe.Pointer(allocateText(value)))
 	case uint32:
 		v.kind, v.value = 19, uintptr(value)
 	case com.GUID:
 		to := (*com.GUID)(allocate(16))
 		*to = value
-		v.kind, v.value = 72, point(unsafe.Pointer(to))
+		v.kind, v.value = 72, uintptr(unsafe.Pointer(to))
 	case []byte:
 		to := allocate(len(value))
 		copy(unsafe.Slice((*byte)(to), len(value)), value)
-		v.kind, v.value, v.value2 = 65, uintptr(len(value)), point(to)
+		v.kind, v.value, v.value2 = 65, uintptr(len(value)), uintptr(to)
 	}
 	return 0
 }

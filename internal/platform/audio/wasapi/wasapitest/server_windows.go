@@ -23,7 +23,7 @@ type Server struct {
 	endpoints map[string]*Endpoint
 	chosen    map[bool]string // the id of the default, of inputs (true) and outputs
 	failures  map[string]com.HRESULT
-	before    map[string]func() // what happens before a call is answered
+	before    map[string]func() // called before a call is answered
 	calls     map[string]int
 
 	listeners *callbacks // of the enumerator, whose id is ""
@@ -31,7 +31,7 @@ type Server struct {
 	effects   *callbacks
 }
 
-// Start has this process find the stand-in where it looks for Core Audio, until the test ends.
+// Start makes this process find the stand-in where it looks for Core Audio, until the test ends.
 func Start(t testing.TB) *Server {
 	s := &Server{
 		endpoints: make(map[string]*Endpoint), chosen: make(map[bool]string), failures: make(map[string]com.HRESULT),
@@ -64,7 +64,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Plug has an endpoint come, or be another from now on.
+// Plug adds an endpoint, or replaces it.
 func (s *Server) Plug(e Endpoint) {
 	s.mu.Lock()
 	_, known := s.endpoints[e.ID]
@@ -77,7 +77,7 @@ func (s *Server) Plug(e Endpoint) {
 	s.tell(onAdded, e.ID)
 }
 
-// Unplug has one go.
+// Unplug removes an endpoint.
 func (s *Server) Unplug(id string) {
 	s.mu.Lock()
 	delete(s.endpoints, id)
@@ -85,41 +85,37 @@ func (s *Server) Unplug(id string) {
 	s.tell(onRemoved, id)
 }
 
-// Vanish has one go without a word.
+// Vanish removes an endpoint without notifying anybody.
 func (s *Server) Vanish(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.endpoints, id)
 }
 
-// Change changes one, and says nothing.
+// Change changes an endpoint without notifying anybody.
 func (s *Server) Change(id string, change func(*Endpoint)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.endpoints[id])
 }
 
-// Rename gives one another name.
+// Rename renames an endpoint.
 func (s *Server) Rename(id string, name any) {
 	s.Change(id, func(e *Endpoint) { e.Name = name })
 	s.tell(onProperty, id, uintptr(unsafe.Pointer(&keyName)))
 }
 
-// Choose makes one the default.
+// Choose makes an endpoint the default.
 func (s *Server) Choose(id string) {
 	s.mu.Lock()
 	input := s.endpoints[id].isInput()
 	s.chosen[input] = id
 	s.mu.Unlock()
-	flow := uintptr(0)
-	if input {
-		flow = 1
-	}
 	text, _ := windows.UTF16PtrFromString(id)
-	s.listeners.each("", func(l *com.Object) { _ = l.Call(onDefault, flow, 0, uintptr(unsafe.Pointer(text))) })
+	s.listeners.each("", func(l *com.Object) { _ = l.Call(onDefault, uintptr(flag(input)), 0, uintptr(unsafe.Pointer(text))) })
 }
 
-// SetMute mutes one, as another program would, and says so.
+// SetMute mutes an endpoint, as another program would, and notifies its listeners.
 func (s *Server) SetMute(id string, mute bool) {
 	s.Change(id, func(e *Endpoint) { e.Mute = mute })
 	s.Volume(id)
@@ -134,31 +130,29 @@ type volumeNotice struct {
 	volumes  [1]float32
 }
 
-// Volume says what the mute of one is, as when its volume has changed.
+// Volume notifies the listeners of an endpoint of its mute, as when its volume has changed.
 func (s *Server) Volume(id string) {
 	s.mu.Lock()
-	var notice volumeNotice
-	if e := s.endpoints[id]; e != nil && e.Mute {
-		notice.muted = 1
-	}
+	e := s.endpoints[id]
+	notice := volumeNotice{muted: int32(flag(e != nil && e.Mute))}
 	s.mu.Unlock()
 	s.volumes.each(id, func(c *com.Object) { _ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice))) })
 }
 
-// SetEffects changes the effects of one, and says so.
+// SetEffects changes the effects of an endpoint, and notifies its listeners.
 func (s *Server) SetEffects(id string, effects ...Effect) {
 	s.Change(id, func(e *Endpoint) { e.Effects = effects })
 	s.effects.each(id, func(c *com.Object) { _ = c.Call(onEffects) })
 }
 
-// Fail has a method fail, of all endpoints or, as METHOD ID, of one. com.OK ends that.
+// Fail makes a method fail: of all endpoints or, if method is "METHOD ID", of one. com.OK ends that.
 func (s *Server) Fail(method string, result com.HRESULT) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures[method] = result
 }
 
-// Before has something happen in each call of a method, before it is answered.
+// Before calls do in each call of a method, before it is answered.
 func (s *Server) Before(method string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,10 +166,10 @@ func (s *Server) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Callbacks returns how many objects of its callers the stand-in would call.
+// Callbacks returns how many callback objects are registered.
 func (s *Server) Callbacks() int { return s.listeners.count() + s.volumes.count() + s.effects.count() }
 
-// enter is the beginning of each method.
+// enter begins each method. It returns the result of one that is to fail.
 func (s *Server) enter(method, id string) com.HRESULT {
 	s.mu.Lock()
 	s.calls[method]++
@@ -201,7 +195,7 @@ func (s *Server) endpoint(id string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// tell calls a method of all that listen to what comes and goes, whose first argument is an id.
+// tell calls a method of all listeners to endpoints that come and go. Its first argument is an endpoint's id.
 func (s *Server) tell(slot int, id string, args ...uintptr) {
 	text, _ := windows.UTF16PtrFromString(id)
 	s.listeners.each("", func(l *com.Object) { _ = l.Call(slot, append([]uintptr{uintptr(unsafe.Pointer(text))}, args...)...) })

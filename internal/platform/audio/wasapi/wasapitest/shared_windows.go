@@ -14,7 +14,7 @@ import (
 
 const installed = `C:\windows\system32\sidetoneaudio.dll`
 
-// Shared is the stand-in whose endpoints all programs of a Windows have in common: the DLL that tools/windows/standin/audio.c makes.
+// Shared is the stand-in whose endpoints all programs of a Windows share: the DLL built from tools/windows/standin/audio.c.
 type Shared struct{ change, serve *windows.Proc }
 
 // record is an endpoint as the DLL has it.
@@ -28,8 +28,8 @@ type record struct {
 	adapter   [64]uint16
 }
 
-// Install has all programs that begin from now on find the stand-in where they look for Core Audio. It is for a Windows that is
-// deleted afterwards.
+// Install makes all programs that start from now on find the stand-in where they look for Core Audio. Use it in a Windows that is deleted
+// afterwards.
 func Install(dll string) error {
 	binary, err := os.ReadFile(dll)
 	if err != nil {
@@ -47,7 +47,7 @@ func Install(dll string) error {
 	return class.SetStringValue("", installed)
 }
 
-// Open returns the stand-in that is installed.
+// Open opens the installed stand-in.
 func Open() (s Shared, err error) {
 	dll, err := windows.LoadDLL(installed)
 	if err != nil {
@@ -60,16 +60,16 @@ func Open() (s Shared, err error) {
 	return s, err
 }
 
-// Put has an endpoint come, or be another from now on. chosen: it is the default.
+// Put adds an endpoint, or replaces it. chosen: it is the default.
 func (s Shared) Put(e Endpoint, chosen bool) error { return s.put(e, e.state(), chosen) }
 
-// Unplug has one go.
+// Unplug removes an endpoint.
 func (s Shared) Unplug(e Endpoint) error { return s.put(e, 0, false) }
 
 func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
 	r := record{state: state, support: e.Support, mute: flag(e.Mute), chosen: flag(chosen)}
 	r.form, _ = e.Form.(uint32)
-	r.container, _ = e.Holder.(com.GUID)
+	r.container, _ = e.Container.(com.GUID)
 	r.effects = uint32(copy(r.effect[:], e.Effects))
 	for _, t := range []struct {
 		text any
@@ -88,16 +88,16 @@ func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
 	return nil
 }
 
-// Fail has all calls of all programs come to a result; com.OK ends that.
+// Fail makes all calls of all programs return a result; com.OK ends that.
 func (s Shared) Fail(result com.HRESULT) { _, _, _ = s.serve.Call(uintptr(result), 0) }
 
-// Restart is another service in the place of the one there was, of which nobody hears.
+// Restart replaces the service by a new one, without notifying anybody.
 func (s Shared) Restart() { _, _, _ = s.serve.Call(0, 1) }
 
-// A Volume is an endpoint's, as a program opens it.
+// A Volume is an endpoint's volume control, as a program opens it.
 type Volume struct{ object *com.Object }
 
-// OpenVolume opens that of an endpoint, on a thread that has entered COM.
+// OpenVolume opens an endpoint's volume control, on a thread that has entered COM.
 func OpenVolume(id string) (v Volume, err error) {
 	enumerator, err := com.Create(classEnumerator, ifaceEnumerator)
 	if err != nil {
@@ -118,11 +118,9 @@ func OpenVolume(id string) (v Volume, err error) {
 }
 
 // SetMute sets the mute.
-func (v Volume) SetMute(mute bool) error {
-	return v.object.Call(14, uintptr(flag(mute)), 0)
-}
+func (v Volume) SetMute(mute bool) error { return v.object.Call(14, uintptr(flag(mute)), 0) }
 
-// Mute is the mute.
+// Mute returns the mute.
 func (v Volume) Mute() (bool, error) {
 	var on int32
 	err := v.object.Call(15, uintptr(unsafe.Pointer(&on)))
@@ -136,7 +134,7 @@ var listenerClass = sync.OnceValue(func() *com.Class {
 	})
 })
 
-// Listen has each mute told, until the process ends.
+// Listen calls told with each mute that is set, until the process ends.
 func (v Volume) Listen(told func(mute bool)) error {
 	return v.object.Call(3, listenerClass().New(told).Pointer())
 }
