@@ -8,7 +8,6 @@
 package testlab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -38,7 +36,7 @@ var SoundKinds = []SoundKind{PulseAudio, PipeWire}
 type SoundServer struct {
 	kind  SoundKind
 	dir   string
-	log   *logTail
+	log   Output
 	group *group // the server's processes; replaced by Restart
 }
 
@@ -68,7 +66,7 @@ func StartSound(ctx context.Context, kind SoundKind) (*SoundServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testlab: make folder: %w", err)
 	}
-	s := &SoundServer{kind: kind, dir: dir, log: &logTail{}}
+	s := &SoundServer{kind: kind, dir: dir}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -106,7 +104,7 @@ func (s *SoundServer) start(ctx context.Context) error {
 		err = s.waitFor(ctx, "answer requests", s.answers)
 	}
 	if err != nil {
-		return fmt.Errorf("testlab: start %s: %w; its last output:\n%s", s.kind, err, s.log.tail())
+		return fmt.Errorf("testlab: start %s: %w; its last output:\n%s", s.kind, err, s.tail())
 	}
 	return nil
 }
@@ -232,26 +230,9 @@ func (s *SoundServer) waitFor(ctx context.Context, what string, check func(conte
 	}
 }
 
-// logTail keeps the end of what the server's programs print.
-type logTail struct {
-	mu   sync.Mutex
-	last []byte
-}
-
-const tailSize = 16 << 10
-
-func (l *logTail) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = append(l.last, p...)
-	if extra := len(l.last) - tailSize; extra > 0 {
-		l.last = slices.Delete(l.last, 0, extra)
-	}
-	return len(p), nil
-}
-
-func (l *logTail) tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(bytes.ToValidUTF8(l.last, []byte("?")))
+// tail returns the end of what the server's programs have printed.
+func (s *SoundServer) tail() string {
+	const size = 16 << 10
+	text := s.log.String()
+	return strings.ToValidUTF8(text[max(0, len(text)-size):], "?")
 }

@@ -15,7 +15,7 @@ func (s *SoundServer) run(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Env = s.ownEnv()
 	cmd.Dir = s.dir
-	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	return s.group.start(cmd)
 }
 
@@ -48,16 +48,13 @@ func (s *SoundServer) startPipeWire(ctx context.Context) error {
 	return errors.Join(s.run("wireplumber"), s.run("pipewire-pulse"))
 }
 
-// pipeWireFiles returns the configuration of a private PipeWire session. The bus starts no services.
-// WirePlumber must not open the machine's sound cards and cameras; versions 0.4 and 0.5 read that from
-// different files.
-func pipeWireFiles(bus string) map[string]string {
-	return map[string]string{
-		"dbus.conf": `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+// busConfig returns the configuration of a private session bus, which starts no services.
+func busConfig(socket string) string {
+	return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:path=` + bus + `</listen>
+  <listen>unix:path=` + socket + `</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
@@ -65,7 +62,15 @@ func pipeWireFiles(bus string) map[string]string {
     <allow own="*"/>
   </policy>
 </busconfig>
-`,
+`
+}
+
+// pipeWireFiles returns the configuration of a private PipeWire session.
+// WirePlumber must not open the machine's sound cards and cameras; versions 0.4 and 0.5 read that from
+// different files.
+func pipeWireFiles(bus string) map[string]string {
+	return map[string]string{
+		"dbus.conf": busConfig(bus),
 		"config/wireplumber/main.lua.d/51-no-hardware.lua": `alsa_monitor.enabled = false
 v4l2_monitor.enabled = false
 libcamera_monitor.enabled = false

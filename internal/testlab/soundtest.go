@@ -32,7 +32,7 @@ func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
 			tb.Error(err)
 		}
 		if tb.Failed() {
-			tb.Logf("the last output of %s:\n%s", kind, s.log.tail())
+			tb.Logf("the last output of %s:\n%s", kind, s.tail())
 		}
 	})
 	return s
