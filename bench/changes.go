@@ -39,6 +39,13 @@ func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]ro
 
 // changes is a round in which a program is started and the button pressed. It returns how long each press took.
 func (l *lab) changes(program func(*place) command, s setup) func(context.Context) (sample, error) {
+	return l.round(program, s, func(ctx context.Context, c *child, n int) (sample, error) { return c.alternate(ctx, n, l.press) })
+}
+
+// round is a round in which a program is started and the mute changed n times.
+func (l *lab) round(
+	program func(*place) command, s setup, change func(ctx context.Context, c *child, n int) (sample, error),
+) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (took sample, err error) {
 		c, err := l.start(ctx, program, s)
 		if err != nil {
@@ -48,7 +55,7 @@ func (l *lab) changes(program func(*place) command, s setup) func(context.Contex
 		if err := pause(ctx, afterStart); err != nil {
 			return nil, err
 		}
-		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
+		return change(ctx, c, pick(l.bench, 40, 10))
 	}
 }
 

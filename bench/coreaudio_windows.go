@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
-	"sidetone/examples"
 	"sidetone/internal/platform/audio/wasapi/wasapitest"
 	"sidetone/internal/platform/windows/com"
 )
@@ -37,22 +35,15 @@ func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 	return l.opened(ctx, l.setUp(headset[0].ID))
 }
 
-// setUp has the microphone muted by this process, and writes the files that the agent reads.
+// setUp makes this process mute the microphone, and writes the files that the agent reads.
 func (l *lab) setUp(microphone string) error {
 	volume, err := wasapitest.OpenVolume(microphone)
 	if err != nil {
 		return err
 	}
 	l.press = func(_ context.Context, mute bool) error { return volume.SetMute(mute) }
-	config, err := os.MkdirTemp(l.dir, "config")
-	if err != nil {
-		return err
-	}
-	catalogue := filepath.Join(config, "acme.yaml")
-	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	l.env = append(withoutSettings(os.Environ()), "APPDATA="+config, "LOCALAPPDATA="+config)
 	l.bareArgs = []string{coreAudioBare, microphone}
-	return os.WriteFile(catalogue, examples.Acme, 0o600)
+	return l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
 }
 
 // followCoreAudio sends the mute of an endpoint, whose id is from.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sidetone/examples"
 )
 
 // stepLimit is how long any one thing may take that normally takes milliseconds.
@@ -47,6 +49,21 @@ func (l *lab) opened(ctx context.Context, err error) (*lab, error) {
 		return nil, errors.Join(fmt.Errorf("prepare %s: %w", l.kind, err), l.close())
 	}
 	return l, nil
+}
+
+// useExample makes the agent read the example catalogue. folders are the variables that name the folder of its settings.
+func (l *lab) useExample(env []string, folders ...string) error {
+	config, err := os.MkdirTemp(l.dir, "config")
+	if err != nil {
+		return err
+	}
+	l.env = withoutSettings(env)
+	for _, name := range folders {
+		l.env = append(l.env, name+"="+config)
+	}
+	catalogue := filepath.Join(config, "acme.yaml")
+	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
+	return os.WriteFile(catalogue, examples.Acme, 0o600)
 }
 
 // capture stores the agent's own payloads, of a muted and of an open microphone.

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,19 +22,9 @@ const pushedProduct = "acme-headset-700"
 
 // measurePush pushes the mute over the local API, as a vendor's software does, and takes the
 // time until the client has the whole payload.
-func measurePush(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+func measurePush(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
-	pushes := func(program func(*place) command) func(context.Context) (sample, error) {
-		return func(ctx context.Context) (took sample, err error) {
-			c, err := l.start(ctx, program, overIPC)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { err = errors.Join(err, c.stop()) }()
-			return c.alternatePushes(ctx, pick(b, 40, 10))
-		}
-	}
-	took, err := inTurns(ctx, 5, pushes(l.agent), pushes(l.pushServer))
+	took, err := inTurns(ctx, 5, l.round(l.agent, overIPC, alternatePushes), l.round(l.pushServer, overIPC, alternatePushes))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +35,7 @@ func measurePush(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 }
 
 // alternatePushes is alternate over one connection.
-func (c *child) alternatePushes(ctx context.Context, n int) (sample, error) {
+func alternatePushes(ctx context.Context, c *child, n int) (sample, error) {
 	p, err := dialPusher(ctx, c.controlSocket())
 	if err != nil {
 		return nil, err

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 
-	"sidetone/examples"
 	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/testlab"
 )
@@ -51,13 +48,6 @@ func (l *lab) setUp(ctx context.Context, server *testlab.SoundServer, button *pu
 		defer cancel()
 		return button.SetSourceMute(ctx, headset.SourceName, mute)
 	}
-	config, err := os.MkdirTemp(l.dir, "config")
-	if err != nil {
-		return err
-	}
-	catalogue := filepath.Join(config, "acme.yaml")
-	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	l.env = append(withoutSettings(server.Env()), "XDG_CONFIG_HOME="+config)
 	l.bareArgs = []string{soundBare, server.Socket(), headset.SourceName}
-	return os.WriteFile(catalogue, examples.Acme, 0o600)
+	return l.useExample(server.Env(), "XDG_CONFIG_HOME")
 }
