@@ -4,22 +4,17 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"io/fs"
 )
 
-// tarball is a tree as a .tar.gz, the same at each time. Everything belongs to root, and is in one folder.
+// tarball returns a reproducible .tar.gz of a tree. Everything belongs to root, and is in one folder.
 func tarball(tree Tree, folder string, r Release) ([]byte, error) {
 	tree, err := tree.below(folder).sorted()
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	w := tar.NewWriter(z)
+	w := tar.NewWriter(&b)
 	for _, f := range tree {
 		h := &tar.Header{
 			Name: f.Path, Mode: int64(f.Mode & fs.ModePerm), Size: int64(len(f.Data)), ModTime: r.Time, Linkname: f.Target,
@@ -35,14 +30,11 @@ func tarball(tree Tree, folder string, r Release) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	err = z.Close()
-	return b.Bytes(), err
+	err = w.Close()
+	return zipped(b.Bytes()), err
 }
 
-// zipArchive is a tree as a .zip, the same at each time.
+// zipArchive returns a reproducible .zip of a tree.
 func zipArchive(tree Tree, r Release) ([]byte, error) {
 	tree, err := tree.sorted()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for the schema
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,13 @@ import (
 	"sidetone/internal/strictyaml"
 	"sidetone/internal/texts"
 )
+
+//go:generate go test -run TestSchemaIsCurrent -update .
+
+// brandSchema is the JSON Schema of brand.yaml, for editors. LoadBrand checks more than it can express.
+//
+//go:embed brand.schema.json
+var brandSchema []byte
 
 // Brand is what a vendor says of its agent: installer/brand.yaml. Everything on a machine is named by it but the addresses by which a
 // vendor's own software finds the agent.

@@ -67,6 +67,8 @@ type options struct {
 	release                    Release
 }
 
+func (o options) makes(format string) bool { return o.format == "" || o.format == format }
+
 // formats are those that packages for Linux are made in, and what each calls the packages that ours need.
 var formats = []struct {
 	name, sound string
@@ -90,7 +92,8 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("-out %s: %w", o.out, err)
 	}
-	if len(names) > 0 && !madeHere(names) {
+	// A run that came to its end leaves both files. Checksums alone are in many a folder of downloads.
+	if len(names) > 0 && (!slices.Contains(names, "SHA256SUMS") || !slices.Contains(names, "provenance.json")) {
 		return fmt.Errorf("-out %s: the folder has files that were not made here, and would be made anew: name another one", o.out)
 	}
 	defer func() {
@@ -129,21 +132,20 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 		if err := o.packages(ctx, b, arch, p, own, modules, documents); err != nil {
 			return err
 		}
-		if o.format == "" || o.format == "msi" {
+		if o.makes("msi") {
 			if err := o.windows(ctx, b, arch, own); err != nil {
 				return err
 			}
 		}
-		if o.format == "" || o.format == "tar.gz" {
+		if o.makes("tar.gz") {
 			if err := o.portable(b, arch, p, own, modules); err != nil {
 				return err
 			}
 		}
-		if o.format != "" {
-			continue
-		}
-		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
-			return err
+		if o.format == "" {
+			if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
+				return err
+			}
 		}
 	}
 	if o.format == "" {
@@ -184,7 +186,7 @@ func (o options) packages(
 	ctx context.Context, b *Brand, arch string, p programs, own []byte, modules []Module, documents map[string][]byte,
 ) error {
 	for _, f := range formats {
-		if o.format != "" && o.format != f.name {
+		if !o.makes(f.name) {
 			continue
 		}
 		tree, err := b.linux(o.release, f.name, p, documents)
@@ -310,22 +312,20 @@ func (o options) finish(ctx context.Context, b *Brand) error {
 		return err
 	}
 	var sums strings.Builder
-	var subjects []subject
+	var subjects []resource
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(o.out, name))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(&sums, "%s  %s\n", checksum(data), name)
-		subjects = append(subjects, subject{Name: name, Digest: map[string]string{"sha256": checksum(data)}})
+		subjects = append(subjects, file(name, data))
 	}
 	inputs, err := b.inputs()
 	if err != nil {
 		return err
 	}
-	made := o.release.provenance(ctx, subjects)
-	made.Predicate.BuildDefinition.Resolved = append(made.Predicate.BuildDefinition.Resolved, inputs...)
-	text, err := json.MarshalIndent(made, "", "  ")
+	text, err := json.MarshalIndent(o.release.provenance(ctx, subjects, inputs), "", "  ")
 	if err != nil {
 		return err
 	}
@@ -354,17 +354,11 @@ func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	return nil
 }
 
-// madeHere reports whether a folder's files are those of a run that came to its end. Checksums alone are in many a folder of downloads.
-func madeHere(names []string) bool {
-	return slices.Contains(names, "SHA256SUMS") && slices.Contains(names, "provenance.json")
-}
-
 // results are the files that were made so far, in the order of their names.
 func (o options) results() (names []string, err error) {
 	entries, err := os.ReadDir(o.out)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	slices.Sort(names)
 	return names, err
 }
