@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// cabinet is files in the order of a tree, by the names that an installer database has for them, as Windows Installer reads them.
-func cabinet(tree Tree, names []string, at time.Time, how effort) []byte {
+// cabinet holds the files of a tree, by the keys that an installer database has for them, as Windows Installer reads them.
+func cabinet(tree Tree, at time.Time, how effort) []byte {
 	var files, data, all bytes.Buffer
 	for i, f := range tree {
 		_ = binary.Write(&files, binary.LittleEndian, struct {
 			Size, Offset              uint32
 			Folder, Date, Time, Flags uint16
 		}{uint32(len(f.Data)), uint32(all.Len()), 0, dosDate(at), dosTime(at), 0x20})
-		files.WriteString(names[i] + "\x00")
+		files.WriteString(fileKey(i) + "\x00")
 		all.Write(f.Data)
 	}
 	blocks := blocksOf(&data, all.Bytes(), how)

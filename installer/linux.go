@@ -33,15 +33,19 @@ type Release struct {
 	Time    time.Time // of the commit, and of every file
 }
 
-// programs are where the agent and the tray for one system were built.
+// programs are the agent and the tray for one system.
 type programs struct{ agent, tray []byte }
 
-func readPrograms(folder, suffix, traySuffix string) (p programs, err error) {
-	if p.agent, err = os.ReadFile(filepath.Join(folder, "sidetone"+suffix)); err != nil {
-		return p, err
+// readPrograms reads files of a folder.
+func readPrograms(folder string, names ...string) ([][]byte, error) {
+	list := make([][]byte, len(names))
+	for i, name := range names {
+		var err error
+		if list[i], err = os.ReadFile(filepath.Join(folder, name)); err != nil {
+			return nil, err
+		}
 	}
-	p.tray, err = os.ReadFile(filepath.Join(folder, "sidetone"+traySuffix+suffix))
-	return p, err
+	return list, nil
 }
 
 // base is the files that belong together on every system: the programs, what makes them the vendor's, and the catalogues.

@@ -60,6 +60,23 @@ func (r *recent) use(distance int) {
 	}
 }
 
+// words are how a token is written: a word of the main code, one of the code of lengths (-1: none), and further bits of the distance.
+type words struct{ main, length, further, bits int }
+
+// wordsOf returns the words of a token that stands for the beginning of a text, and makes its distance the last one.
+func (r *recent) wordsOf(t token, text []byte) words {
+	if t.distance == 0 {
+		return words{main: int(text[0]), length: -1}
+	}
+	slot, further, bits := r.slotOf(t.distance)
+	r.use(t.distance)
+	w := words{256 + 8*slot + min(t.length-minMatch, 7), -1, further, bits}
+	if t.length > 8 {
+		w.length = t.length - 9
+	}
+	return w
+}
+
 func slotBits(slot int) int { return min(17, max(0, slot/2-1)) }
 
 // slotFirst is where each begins.
@@ -204,15 +221,10 @@ type usage struct {
 // count adds the words of tokens, which stand for that text.
 func (u *usage) count(text []byte, tokens []token, r *recent) {
 	for _, t := range tokens {
-		if t.distance == 0 {
-			u.main[text[0]]++
-		} else {
-			slot, _, _ := r.slotOf(t.distance)
-			r.use(t.distance)
-			u.main[256+8*slot+min(t.length-minMatch, 7)]++
-			if t.length > 8 {
-				u.length[t.length-9]++
-			}
+		w := r.wordsOf(t, text)
+		u.main[w.main]++
+		if w.length >= 0 {
+			u.length[w.length]++
 		}
 		text = text[t.length:]
 	}
@@ -341,18 +353,12 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 	mains, lengths := codeOf(mainLengths), codeOf(lengthLengths)
 	at := 0
 	for _, t := range tokens {
-		if t.distance == 0 {
-			e.write(mains[text[at]], mainLengths[text[at]])
-		} else {
-			slot, further, bits := e.slotOf(t.distance)
-			e.use(t.distance)
-			word := 256 + 8*slot + min(t.length-minMatch, 7)
-			e.write(mains[word], mainLengths[word])
-			if t.length > 8 {
-				e.write(lengths[t.length-9], lengthLengths[t.length-9])
-			}
-			e.write(further, bits)
+		w := e.wordsOf(t, text[at:])
+		e.write(mains[w.main], mainLengths[w.main])
+		if w.length >= 0 {
+			e.write(lengths[w.length], lengthLengths[w.length])
 		}
+		e.write(w.further, w.bits)
 		if at += t.length; at%frameSize == 0 || at == size {
 			frames = append(frames, e.frame())
 		}

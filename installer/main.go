@@ -121,11 +121,12 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 			continue
 		}
 		folder := filepath.Join(o.programs, "linux-"+arch)
-		p, err := readPrograms(folder, "", "-tray")
+		built, err := readPrograms(folder, "sidetone", "sidetone-tray")
 		if err != nil {
 			return err
 		}
-		modules, err := modulesOf(ctx, p.agent, p.tray)
+		p := programs{built[0], built[1]}
+		modules, err := modulesOf(ctx, built...)
 		if err != nil {
 			return err
 		}

@@ -23,22 +23,18 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setu
 	if err != nil {
 		return err
 	}
-	keys := make([]string, len(tree))
-	for i := range keys {
-		keys[i] = fmt.Sprintf("f%d", i)
-	}
 	how := thorough
 	if o.fast {
 		how = quick
 	}
-	cab := cabinet(tree, keys, o.release.Time, how)
+	cab := cabinet(tree, o.release.Time, how)
 	for _, lang := range b.installerLanguages() {
 		if o.fast && lang != "en" {
 			continue
 		}
 		d := database{brand: b, release: o.release, arch: arch, lang: lang, setup: setup.Data}
 		name := fmt.Sprintf("%s-%s-%s-%s.msi", b.Product.Program, o.release.Version, arch, lang)
-		if err := d.write(ctx, filepath.Join(o.out, name), tree, keys, cab, icon); err != nil {
+		if err := d.write(ctx, filepath.Join(o.out, name), tree, cab, icon); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if err := o.placeSBOM(name, b.Product.Program, b.Vendor.Publisher, append(slices.Clone(tree), setup), modules); err != nil {
@@ -95,8 +91,8 @@ func (t table) text() string {
 }
 
 // write writes the package. What it holds decides its code: Windows keeps one package of each.
-func (d *database) write(ctx context.Context, out string, tree Tree, keys []string, cab []byte, icon *winres.Icon) error {
-	if err := d.fill(tree, keys); err != nil {
+func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte, icon *winres.Icon) error {
+	if err := d.fill(tree); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "msi")
@@ -150,6 +146,9 @@ const (
 	cabName   = "files.cab"
 )
 
+// fileKey identifies a file of a tree by its place.
+func fileKey(i int) string { return fmt.Sprintf("f%d", i) }
+
 // guidOf is a GUID that follows from a text.
 func guidOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -164,7 +163,7 @@ func (d *database) productCode() string {
 
 func (d *database) summary(code string) {
 	p, at := d.brand.Product, d.release.Time.UTC().Format("2006/01/02 15:04:05")
-	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerWords[d.lang].id)
+	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerMessages[d.lang].id)
 	const compressed, readOnly, schema = 2, 2, 500
 	d.add("_SummaryInformation",
 		row(1, 65001), row(2, "Installation Database"), row(3, p.Name+" "+d.release.Version), row(4, d.brand.Vendor.Publisher),

@@ -14,12 +14,12 @@ import (
 )
 
 // fill makes the tables.
-func (d *database) fill(tree Tree, keys []string) error {
+func (d *database) fill(tree Tree) error {
 	version, err := d.release.installerVersion()
 	if err != nil {
 		return err
 	}
-	b, words := d.brand, installerWords[d.lang]
+	b, say := d.brand, installerMessages[d.lang]
 	name, v := b.Product.Program, b.Vendor
 	d.add("Property",
 		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary+". Vulnerabilities: "+v.Security),
@@ -27,7 +27,7 @@ func (d *database) fill(tree Tree, keys []string) error {
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
 		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
 		row("MSIRESTARTMANAGERCONTROL", "Disable"),
-		row("ProductCode", d.productCode()), row("ProductLanguage", words.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
+		row("ProductCode", d.productCode()), row("ProductLanguage", say.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
 		row("REINSTALLMODE", "amus"),    // every file is this package's alone, and is written whatever is there
 		row("REBOOT", "ReallySuppress"), // a file in use may want a restart, which msiexec without a window would begin at once
 		// START, TRAY and CATALOGUE are none of these: a repair, which users may ask for, would take them from a user.
@@ -35,17 +35,17 @@ func (d *database) fill(tree Tree, keys []string) error {
 	d.add("Upgrade",
 		row("{"+b.Product.UpgradeGUID+"}", "0.0.0", version, "", minInclusive|maxInclusive, "", "OLDFOUND"),
 		row("{"+b.Product.UpgradeGUID+"}", version, "", "", onlyDetect, "", "NEWERFOUND"))
-	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
-	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", words.all),
-		row("Installed OR WINDOWSBUILD>="+windows1809, words.old),
-		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start),
+	newer := strings.ReplaceAll(say.newer, "{product}", b.Product.Name)
+	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", say.all),
+		row("Installed OR WINDOWSBUILD>="+windows1809, say.old),
+		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, say.start),
 		// An agent would refuse it as a policy. What is there since an older version is not in the way of an upgrade.
 		row(`REMOVE~="ALL" OR NOT CATALOGUE OR CATALOGUE=OLDCATALOGUE OR CATALOGUE~="none" OR CATALOGUE><":\" OR CATALOGUE><":/" OR `+
-			`CATALOGUE<<"\\" OR CATALOGUE<<"~"`, words.catalogue))
+			`CATALOGUE<<"\\" OR CATALOGUE<<"~"`, say.catalogue))
 	d.add("Feature", row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
 	d.add("Icon", row(iconName, iconName))
 	d.add("Binary", row(setupName, setupName))
-	d.files(tree, keys)
+	d.files(tree)
 	d.registration(name)
 	d.actions()
 	d.validation()
@@ -81,7 +81,7 @@ func (d *database) component(name, what, directory, key, condition string, attri
 
 // files adds those of the tree: one component each, of one cabinet. Where they go nobody can change: what the system or all users start
 // is where administrators alone write.
-func (d *database) files(tree Tree, keys []string) {
+func (d *database) files(tree Tree) {
 	program := d.brand.Product.Program
 	directories := [][]string{
 		row("TARGETDIR", "", "SourceDir"), row("ProgramFiles64Folder", "TARGETDIR", "."),
@@ -100,15 +100,15 @@ func (d *database) files(tree Tree, keys []string) {
 		if path.Ext(base) == ".exe" {
 			version, language = d.release.Version, "1033"
 		} else {
-			hashes = append(hashes, hashOf(keys[i], f.Data))
+			hashes = append(hashes, hashOf(fileKey(i), f.Data))
 		}
 		if f.Path == brand.ServiceOf(program) {
 			condition = `START~="service"`
 		}
 		name := fileComponent(f.Path)
-		d.component(name, "file "+strings.ToLower(f.Path), known[folder], keys[i], condition, 0)
+		d.component(name, "file "+strings.ToLower(f.Path), known[folder], fileKey(i), condition, 0)
 		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
-		files = append(files, row(keys[i], name, short, len(f.Data), version, language, 512, i+1))
+		files = append(files, row(fileKey(i), name, short, len(f.Data), version, language, 512, i+1))
 	}
 	d.add("Directory", directories...)
 	d.add("File", files...)

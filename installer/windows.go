@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tc-hib/winres"
@@ -22,30 +23,22 @@ var manifestOfPrograms []byte
 
 // windows writes what there is for Windows, on one architecture.
 func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte) error {
-	folder := filepath.Join(o.programs, "windows-"+arch)
-	p, err := readPrograms(folder, ".exe", "w")
+	built, err := readPrograms(filepath.Join(o.programs, "windows-"+arch),
+		"sidetone.exe", "sidetonew.exe", "sidetone-service.exe", "sidetone-setup.exe")
 	if err != nil {
 		return err
 	}
-	service, err := os.ReadFile(filepath.Join(folder, "sidetone-service.exe"))
+	modules, err := modulesOf(ctx, built...)
 	if err != nil {
 		return err
 	}
-	setup, err := os.ReadFile(filepath.Join(folder, "sidetone-setup.exe"))
+	tree, err := b.base(programs{built[0], built[1]}, ".exe", "w")
 	if err != nil {
 		return err
 	}
-	modules, err := modulesOf(ctx, p.agent, p.tray, service, setup)
-	if err != nil {
-		return err
-	}
-	tree, err := b.base(p, ".exe", "w")
-	if err != nil {
-		return err
-	}
-	tree.addProgram(brand.ServiceOf(b.Product.Program), service)
+	tree.addProgram(brand.ServiceOf(b.Product.Program), built[2])
 	tree.add("licences.txt", licenceTexts(own, modules))
-	tree.addProgram(b.Product.Program+"-setup.exe", setup) // is in packages, and not among what they install
+	tree.addProgram(b.Product.Program+"-setup.exe", built[3]) // is in packages, but not among what they install
 	icon, err := b.icon()
 	if err != nil {
 		return err
@@ -134,7 +127,7 @@ func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Mod
 	if err != nil {
 		return err
 	}
-	tree = append(append(Tree{}, tree...), policies.below("policies")...)
+	tree = slices.Concat(tree, policies.below("policies"))
 	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support, b.Vendor.Security)
 	tree.add("README.txt", []byte(strings.ReplaceAll(readme, "\n", "\r\n")))
 	folder := fmt.Sprintf("%s-%s-windows-%s", b.Product.Program, o.release.Version, arch)

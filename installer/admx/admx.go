@@ -2,7 +2,6 @@
 package admx
 
 import (
-	"bytes"
 	"embed"
 	"encoding/xml"
 	"fmt"
@@ -101,13 +100,6 @@ func isChoice(k config.Key) bool { return k.Values != nil && !isSwitch(k) && !k.
 
 // document is a whole file of XML.
 func document(root any) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(xml.Header)
-	enc := xml.NewEncoder(&b)
-	enc.Indent("", "  ")
-	if err := enc.Encode(root); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	text, err := xml.MarshalIndent(root, "", "  ")
+	return slices.Concat([]byte(xml.Header), text, []byte("\n")), err
 }
