@@ -36,7 +36,7 @@ func cabinet(tree Tree, at time.Time, how effort) []byte {
 	return out.Bytes()
 }
 
-// blocksOf writes all as the blocks of a cabinet, of which each is a frame.
+// blocksOf writes data as the blocks of a cabinet. Each is one frame.
 func blocksOf(out *bytes.Buffer, all []byte, how effort) (n uint16) {
 	for i, frame := range lzx(all, how) {
 		sizes := binary.LittleEndian.AppendUint16(nil, uint16(len(frame)))
@@ -49,7 +49,7 @@ func blocksOf(out *bytes.Buffer, all []byte, how effort) (n uint16) {
 	return n
 }
 
-// checksumOf is that of a block: all words by exclusive or, the last bytes the other way round.
+// checksumOf returns a block's checksum: exclusive or of all words, and of the last bytes in reverse order.
 func checksumOf(data []byte, sum uint32) uint32 {
 	for ; len(data) >= 4; data = data[4:] {
 		sum ^= binary.LittleEndian.Uint32(data)

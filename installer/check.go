@@ -21,7 +21,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// makeGUID is what to do where there is none yet. The others are those of the example.
+// makeGUID tells how to get a GUID. The other values are the example's.
 const (
 	makeGUID        = "make one with: tr a-f A-F </proc/sys/kernel/random/uuid"
 	exampleGUID     = "6B2F6C0E-5D0B-4B0E-9C55-3B7B8C1C2A10"
@@ -30,29 +30,26 @@ const (
 )
 
 var (
-	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be anybody's: /etc/pulse, PULSE_SERVER
+	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be somebody else's: /etc/pulse, PULSE_SERVER
 	fileShape    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
 )
 
-// endings are what the names of the other programs of a product end in, after that of its agent.
+// endings are the last words of the names of a product's other programs, after the agent's name.
 var endings = []string{"tray", "service", "setup"}
 
-// maxProgram keeps the names of units, packages and files short.
-const maxProgram = 32
+const (
+	maxProgram    = 32 // keeps the names of units, packages and files short
+	maxName       = 64 // the limit of Windows Installer, in characters
+	schemaVersion = 1  // of brand.yaml
+)
 
-// maxName is as long as Windows Installer takes it, in characters.
-const maxName = 64
-
-// schemaVersion is that of brand.yaml.
-const schemaVersion = 1
-
-// add notes a problem at a place in the file, such as $.vendor.id.
+// add adds a problem at a path in the file, such as $.vendor.id.
 func (b *Brand) add(path, message, hint string) {
 	b.problems = append(b.problems, b.doc.Problem(path, message, hint))
 }
 
-// check finds what is wrong with values that are there.
+// check checks the values that are there.
 func (b *Brand) check() {
 	if b.Schema != schemaVersion {
 		b.add("$.schema", fmt.Sprintf("unknown schema version %d", b.Schema), fmt.Sprintf("want %d", schemaVersion))
@@ -122,7 +119,7 @@ func (b *Brand) checkProduct() {
 	b.checkIcon(filepath.Join(b.folder, p.Icon))
 }
 
-// checkLine wants one line of text, which goes into files of many formats. Windows Installer takes brackets for names of properties.
+// checkLine wants one line of text, since it goes into files of many formats. Windows Installer takes brackets for names of properties.
 func (b *Brand) checkLine(path, text string) {
 	if strings.ContainsAny(text, "[]{}") {
 		b.add(path, "has a bracket that is not round", "leave it out")
@@ -132,7 +129,7 @@ func (b *Brand) checkLine(path, text string) {
 	}
 }
 
-// checkDollars refuses what the program that writes packages would take for variables of the environment.
+// checkDollars refuses what nfpm would take for environment variables.
 func (b *Brand) checkDollars() {
 	v, p := b.Vendor, b.Product
 	for path, text := range map[string]string{
@@ -152,7 +149,7 @@ func (b *Brand) checkURL(path, text string, schemes ...string) {
 	}
 }
 
-// checkIcon looks whether a file is a picture of which an icon for Windows can be drawn.
+// checkIcon checks that an icon for Windows can be drawn from a file.
 func (b *Brand) checkIcon(path string) {
 	problems, err := checkSVG(path)
 	if b.problems = append(b.problems, problems...); len(problems) > 0 {
@@ -174,7 +171,7 @@ func (b *Brand) checkIcon(path string) {
 	}
 }
 
-// checkCatalogues reads them as the agent would, all together.
+// checkCatalogues reads the catalogues as the agent would, all together.
 func (b *Brand) checkCatalogues() {
 	if len(b.Catalogue) == 0 {
 		b.add("$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
@@ -188,25 +185,21 @@ func (b *Brand) checkCatalogues() {
 		}
 		for _, file := range files {
 			base := filepath.Base(file)
-			if sameFile(file, b.path) {
+			folded := strings.ToLower(base) // Windows ignores the case of letters
+			other, taken := names[folded]
+			switch {
+			case sameFile(file, b.path):
 				b.add(at, base+" is this file, and no catalogue", "catalogues by their names, or a folder in which there is nothing else")
-				continue
-			}
-			if strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)) {
+			case strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)):
 				b.add(at, base+" would not be read in a folder of catalogues", "a name that ends in .yaml, .yml or .json, without a dot first")
-				continue
-			}
-			if !fileShape.MatchString(base) {
+			case !fileShape.MatchString(base):
 				b.add(at, fmt.Sprintf("%q is no name that every system takes", base), "up to 64 of a-z, A-Z, 0-9, dots, dashes and underscores")
-				continue
-			}
-			folded := strings.ToLower(base) // to Windows they are the same
-			if other, taken := names[folded]; taken {
+			case taken:
 				b.add(at, fmt.Sprintf("%s and %s have one name, and are to be in one folder", other, file), "rename one")
-				continue
+			default:
+				names[folded] = file
+				b.files = append(b.files, file)
 			}
-			names[folded] = file
-			b.files = append(b.files, file)
 		}
 	}
 	if len(b.problems) > 0 {
@@ -227,14 +220,10 @@ func (b *Brand) checkCatalogues() {
 	}
 }
 
-// sameFile reports whether two paths are of one file.
 func sameFile(one, other string) bool {
 	a, err := os.Stat(one)
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(other)
-	return err == nil && os.SameFile(a, b)
+	b, otherErr := os.Stat(other)
+	return err == nil && otherErr == nil && os.SameFile(a, b)
 }
 
 func (b *Brand) checkTexts() {
@@ -252,7 +241,7 @@ func (b *Brand) checkTexts() {
 	}
 }
 
-// checkSettings checks values as 'config check' would, and refuses what only the package can know.
+// checkSettings checks settings as 'config check' would, and refuses those that the package itself sets.
 func (b *Brand) checkSettings(layer string, c *config.Config) {
 	for _, f := range append(c.Check(), c.CheckShipped()...) {
 		b.add("$."+layer+"."+f.Path, f.Message, f.Hint)

@@ -11,10 +11,10 @@ import (
 	"github.com/tc-hib/winres"
 )
 
-// iconSizes are those that Windows shows, in pixels.
+// iconSizes are the sizes that Windows shows, in pixels.
 var iconSizes = []int{16, 20, 24, 32, 40, 48, 64, 256}
 
-// icon is the product's as Windows wants it, in which nothing can be drawn by lines.
+// icon returns the product's icon as Windows wants it: in pixels.
 func (b *Brand) icon() (*winres.Icon, error) {
 	var pictures []image.Image
 	for _, size := range iconSizes {
@@ -27,7 +27,7 @@ func (b *Brand) icon() (*winres.Icon, error) {
 	return winres.NewIconFromImages(pictures)
 }
 
-// drawSVG draws a square picture of that many pixels. What the library does not know is an error: a part of an icon is none.
+// drawSVG draws a square picture of that many pixels. An element that the library does not know is an error: half an icon is none.
 func drawSVG(path string, size int) (*image.RGBA, error) {
 	file, err := os.Open(path)
 	if err != nil {

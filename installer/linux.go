@@ -25,10 +25,10 @@ import (
 //go:embed linux/lintian-overrides
 var overrides string
 
-// Release is what is packaged.
+// Release is the release that is packaged.
 type Release struct {
 	Version string    // for package managers: numbers with dots
-	Build   string    // what the programs say of themselves
+	Build   string    // the version that the programs report
 	Commit  string    // of the sources
 	Time    time.Time // of the commit, and of every file
 }
@@ -48,7 +48,7 @@ func readPrograms(folder string, names ...string) ([][]byte, error) {
 	return list, nil
 }
 
-// base is the files that belong together on every system: the programs, what makes them the vendor's, and the catalogues.
+// base returns the files that packages for every system have: the programs, the brand's settings, and the catalogues.
 func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) {
 	name := b.Product.Program
 	t.addProgram(name+suffix, p.agent)
@@ -81,7 +81,7 @@ func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) 
 	return t, nil
 }
 
-// linux is the files of a package for Linux. texts are man pages and completions, by name.
+// linux returns the files of a package for Linux. generated are man pages and completions, by name.
 func (b *Brand) linux(r Release, format string, p programs, generated map[string][]byte) (Tree, error) {
 	name := b.Product.Program
 	base, err := b.base(p, "", "-tray")
@@ -129,11 +129,11 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 func (b *Brand) unit() []byte {
 	name := b.Product.Program
 	unit := service.Agent{Name: name, Executable: "/usr/bin/" + name, Arguments: []string{"run"}}.Unit()
-	_, rest, _ := strings.Cut(unit, "\n") // what says who has written it
+	_, rest, _ := strings.Cut(unit, "\n") // without the line that says who wrote it
 	return []byte("# Part of the package " + name + ". Changes belong into a drop-in: systemctl --user edit " + name + "\n" + rest)
 }
 
-// desktopEntry is what menus show. It shows the icon in the tray, or says that this session has one.
+// desktopEntry is the entry in menus. It shows the icon in the tray, or says that this session has one.
 func (b *Brand) desktopEntry() []byte {
 	p := b.Product
 	return fmt.Appendf(nil, `[Desktop Entry]
@@ -150,7 +150,7 @@ StartupNotify=false
 `, p.Name, p.Summary, p.Program)
 }
 
-// appID is the id of the product in software centres: the vendor's domain backwards, and the program.
+// appID is the product's id in software centres: the vendor's domain reversed, and the program's name.
 func (b *Brand) appID() string {
 	u, _ := url.Parse(b.Vendor.URL) // it was checked
 	labels := strings.Split(strings.TrimPrefix(u.Hostname(), "www."), ".")
@@ -158,7 +158,7 @@ func (b *Brand) appID() string {
 	return strings.Join(append(labels, strings.ReplaceAll(b.Product.Program, "-", "_")), ".")
 }
 
-// component is what software centres read, as the AppStream specification has it.
+// component is what software centres read (AppStream).
 type component struct {
 	XMLName     xml.Name `xml:"component"`
 	Type        string   `xml:"type,attr"`
@@ -199,7 +199,7 @@ func (b *Brand) metainfo(r Release) []byte {
 	c.Launchable.Type, c.Launchable.ID = "desktop-id", b.Product.Program+".desktop"
 	for _, p := range b.whole.Products {
 		for _, l := range p.Links {
-			if l.Kind == catalogue.LinkBluetooth { // whose numbers may be those of another vendor's USB device
+			if l.Kind == catalogue.LinkBluetooth { // another vendor's USB device may have the same numbers
 				continue
 			}
 			for _, pid := range l.PIDs {
@@ -212,12 +212,12 @@ func (b *Brand) metainfo(r Release) []byte {
 	c.Release.Version, c.Release.Date, c.Rating.Type = r.Version, r.Time.Format(time.DateOnly), "oars-1.1"
 	text, err := xml.MarshalIndent(c, "", "  ")
 	if err != nil {
-		panic(err) // it has nothing that has no XML
+		panic(err) // every field can be written as XML
 	}
 	return append([]byte(xml.Header), append(text, '\n')...)
 }
 
-// zipped is a text as gzip has it, the same at each time.
+// zipped compresses with gzip, reproducibly.
 func zipped(text []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// What LZX has, as the Microsoft Cabinet SDK describes it, with a window of 2 MB.
+// Parameters of LZX, as the Microsoft Cabinet SDK describes it, with a window of 2 MB.
 const (
 	lzxOfCabinets      = 3 | windowBits<<8
-	frameSize          = 32 << 10 // of each of which a cabinet has one block, and over whose end no match goes
-	blockFrames        = 4        // that share codes
+	frameSize          = 32 << 10 // a block of a cabinet; no match crosses its end
+	blockFrames        = 4        // frames that share codes
 	windowBits         = 21
 	maxDistance        = 1<<windowBits - 3
 	minMatch, maxMatch = 2, 257
@@ -24,21 +24,21 @@ const (
 	longestCodeWord    = 15
 )
 
-// wholeMatch is how long a match is of which no shorter part is tried.
+// wholeMatch is the length from which no shorter part of a match is tried.
 const wholeMatch = 64
 
-// effort is how many places are looked at for a match, and how often a block is parsed by what its codes have come to.
+// effort is how many places are searched for a match, and how often a block is parsed anew with the prices of its own codes.
 type effort struct{ places, passes int }
 
 var thorough, quick = effort{48, 2}, effort{4, 1}
 
-// A token is a byte, where it has no distance, or a match.
+// A token is a match or, without a distance, a byte.
 type token struct{ length, distance int }
 
-// recent are the last three distances, which have slots of their own.
+// recent holds the last three distances, which have slots of their own.
 type recent [3]int
 
-// slotOf is the slot of a distance, and the further bits that say which of the slot's it is.
+// slotOf returns the slot of a distance, and the further bits that tell it from the slot's other distances.
 func (r *recent) slotOf(distance int) (slot, further, bits int) {
 	if i := slices.Index(r[:], distance); i >= 0 {
 		return i, 0, 0
@@ -51,7 +51,7 @@ func (r *recent) slotOf(distance int) (slot, further, bits int) {
 	return slot, distance - slotFirst[slot], slotBits(slot)
 }
 
-// use has a distance be the last one.
+// use makes a distance the last one.
 func (r *recent) use(distance int) {
 	if i := slices.Index(r[:], distance); i >= 0 {
 		r[0], r[i] = r[i], r[0]
@@ -79,7 +79,7 @@ func (r *recent) wordsOf(t token, text []byte) words {
 
 func slotBits(slot int) int { return min(17, max(0, slot/2-1)) }
 
-// slotFirst is where each begins.
+// slotFirst is the first distance of each slot.
 var slotFirst = func() (first [slots]int) {
 	for i := range slots - 1 {
 		first[i+1] = first[i] + 1<<slotBits(i)
@@ -87,7 +87,7 @@ var slotFirst = func() (first [slots]int) {
 	return first
 }()
 
-// lzx is data as frames, one for each 32 KB of it.
+// lzx compresses data into frames, one for each 32 KB.
 func lzx(all []byte, how effort) (frames [][]byte) {
 	before := chains(all)
 	const size = blockFrames * frameSize
@@ -103,14 +103,14 @@ func lzx(all []byte, how effort) (frames [][]byte) {
 	}
 	busy.Wait()
 	e := encoder{recent: recent{1, 1, 1}}
-	e.write(0, 1) // the targets of calls in programs are as they are
+	e.write(0, 1) // the targets of calls in programs are not translated
 	for i, tokens := range blocks {
 		frames = append(frames, e.block(all[i*size:], tokens)...)
 	}
 	return frames
 }
 
-// chains are for each place the one before it where the same three bytes may be, plus one.
+// chains returns, for each place, the last place before it that may have the same three bytes, plus one.
 func chains(all []byte) []int32 {
 	before, last := make([]int32, len(all)), make([]int32, 1<<16)
 	for i := range max(0, len(all)-2) {
@@ -120,7 +120,7 @@ func chains(all []byte) []int32 {
 	return before
 }
 
-// matches are those at a place, ever longer and farther away, and none longer than that.
+// matches returns the matches at a place, each longer and farther away than the one before, up to a length.
 func matches(all []byte, before []int32, places, i, most int) (found []token) {
 	length := minMatch
 	for at, n := int(before[i])-1, places; at >= 0 && i-at <= maxDistance && n > 0 && length < most; at, n = int(before[at])-1, n-1 {
@@ -134,7 +134,7 @@ func matches(all []byte, before []int32, places, i, most int) (found []token) {
 	return found
 }
 
-// common is how long two texts are the same.
+// common returns the length of the common beginning of two texts, up to most.
 func common(a, b []byte, most int) (n int) {
 	for n < most && a[n] == b[n] {
 		n++
@@ -142,7 +142,7 @@ func common(a, b []byte, most int) (n int) {
 	return n
 }
 
-// parsed are the tokens of a block. Each has its price by the block's codes, and the codes follow from the cheapest tokens.
+// parsed returns the tokens of a block. The prices of tokens follow from the block's codes, and the codes from the cheapest tokens.
 func parsed(all []byte, before []int32, how effort, from, to int) (tokens []token) {
 	found := make([][]token, to-from)
 	for i := range found {
@@ -159,7 +159,7 @@ func parsed(all []byte, before []int32, how effort, from, to int) (tokens []toke
 	return tokens
 }
 
-// cheapest are the tokens of least bits.
+// cheapest returns the tokens that take the fewest bits.
 func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []token) {
 	type arrival struct {
 		price float64
@@ -212,13 +212,13 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 	return tokens
 }
 
-// usage is how often each word is used.
+// usage counts how often each word is used.
 type usage struct {
 	main   [mainWords]int
 	length [lengthWords]int
 }
 
-// count adds the words of tokens, which stand for that text.
+// count adds the words of tokens that stand for a text.
 func (u *usage) count(text []byte, tokens []token, r *recent) {
 	for _, t := range tokens {
 		w := r.wordsOf(t, text)
@@ -230,13 +230,13 @@ func (u *usage) count(text []byte, tokens []token, r *recent) {
 	}
 }
 
-// prices are the bits of words.
+// prices are the lengths of words in bits.
 type prices struct {
 	main   [mainWords]float64
 	length [lengthWords]float64
 }
 
-// prices follow from usage, as if words could have parts of bits.
+// prices estimates the lengths of words as if these could be fractions of bits.
 func (u *usage) prices() *prices {
 	p := new(prices)
 	for _, c := range []struct {
@@ -262,7 +262,7 @@ func (u *usage) prices() *prices {
 	return p
 }
 
-// wordLengths are those of a code for what is used so often, of which none is longer than the limit (package-merge).
+// wordLengths returns the lengths of the words of an optimal code in which no word is longer than a limit (package-merge).
 func wordLengths(used []int, limit int) []int {
 	type coins struct {
 		worth   int
@@ -271,7 +271,7 @@ func wordLengths(used []int, limit int) []int {
 	byWorth := func(a, b coins) int { return cmp.Compare(a.worth, b.worth) }
 	var single, all []coins
 	for s, n := range used {
-		if n > 0 || s < 2 { // a code with one word, or none, is not for every reader
+		if n > 0 || s < 2 { // not every reader takes a code with less than two words
 			single = append(single, coins{max(n, 1), []int{s}})
 		}
 	}
@@ -293,7 +293,7 @@ func wordLengths(used []int, limit int) []int {
 	return lengths
 }
 
-// codeOf are the words of a code, by their lengths.
+// codeOf returns the words of a code, from their lengths.
 func codeOf(lengths []int) []int {
 	all, next := make([]int, len(lengths)), 0
 	for length := 1; length <= longestWord; length++ {
@@ -326,7 +326,7 @@ func (e *encoder) write(value, bits int) {
 	}
 }
 
-// frame is what was written since the one before, in whole words.
+// frame returns what was written since the last frame, in whole words of 16 bits.
 func (e *encoder) frame() (frame []byte) {
 	if e.n > 0 {
 		e.write(0, 16-e.n)
@@ -366,7 +366,7 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 	return frames
 }
 
-// lengths writes those of a code's words, by a code of their own, as differences from those of the block before.
+// lengths writes the lengths of a code's words, in a code of their own, as differences from the lengths in the block before.
 func (e *encoder) lengths(before, now []int) {
 	type said struct{ word, further, bits int }
 	var all []said

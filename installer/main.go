@@ -1,5 +1,5 @@
-// Command installer turns the programs of a release into what a vendor ships: packages, with what belongs beside them. 'make packages'
-// builds the programs and runs it. docs/packaging.md is for who uses it.
+// Command installer makes a vendor's packages from the programs of a release. 'make packages' builds the programs and runs it. See
+// docs/packaging.md.
 package main
 
 import (
@@ -69,21 +69,20 @@ type options struct {
 
 func (o options) makes(format string) bool { return o.format == "" || o.format == format }
 
-// formats are those that packages for Linux are made in, and what each calls the packages that ours need.
+// formats are the formats of packages for Linux, and the names in each of the packages that ours need.
 var formats = []struct {
 	name, sound string
 	needs       []string // the C library, and what the scripts call and a small system may lack
 }{
 	{"deb", "libpulse0", []string{"libc6 (>= 2.34)"}},
-	// Libraries as rpm itself finds them in programs: each distribution calls their packages otherwise, and has them for several processors.
+	// The names that rpm itself finds in programs: packages of libraries have another name in each distribution.
 	{"rpm", "libpulse.so.0()(64bit)", []string{"libc.so.6(GLIBC_2.34)(64bit)", "/bin/sh", "coreutils", "findutils", "sed", "util-linux"}},
 	{"archlinux", "", []string{"glibc"}},
 }
 
-// architectures are those that packages for Linux are made for.
 var architectures = []string{"amd64", "arm64"}
 
-// run makes everything, or leaves nothing: what is there was made and signed to the end.
+// run makes everything, or leaves nothing behind.
 func (o options) run(ctx context.Context, b *Brand) (err error) {
 	if _, err := o.release.installerVersion(); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 	return o.finish(ctx, b)
 }
 
-// templates writes those by which administrators of Windows set the policy.
+// templates writes the templates by which administrators of Windows set the policy.
 func (o options) templates(b *Brand) error {
 	tree, err := b.policies()
 	if err != nil {
@@ -170,7 +169,7 @@ func (o options) templates(b *Brand) error {
 	return o.place(fmt.Sprintf("%s-%s-policies.zip", b.Product.Program, o.release.Version), archive)
 }
 
-// policies are the templates of group policies.
+// policies returns the templates for group policy.
 func (b *Brand) policies() (tree Tree, err error) {
 	name := b.Product.Program
 	files, err := admx.Files(admx.Program{
@@ -182,7 +181,7 @@ func (b *Brand) policies() (tree Tree, err error) {
 	return tree, err
 }
 
-// packages writes those of one architecture.
+// packages writes the packages for one architecture.
 func (o options) packages(
 	ctx context.Context, b *Brand, arch string, p programs, own []byte, modules []Module, documents map[string][]byte,
 ) error {
@@ -211,7 +210,7 @@ func (o options) packages(
 	return nil
 }
 
-// portable writes an archive that needs no package manager: agent and tray, to be registered by each user.
+// portable writes an archive of agent and tray that needs no package manager. Each user registers them.
 func (o options) portable(b *Brand, arch string, p programs, own []byte, modules []Module) error {
 	tree, err := b.base(p, "", "-tray")
 	if err != nil {
@@ -234,7 +233,7 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 	return o.placeSBOM(folder+".tar.gz", b.Product.Program, b.Vendor.Publisher, tree, modules)
 }
 
-// portableReadme says how the archive is used; rules: there are some for udev in it.
+// portableReadme tells how to use the archive. rules: it has udev rules.
 func (b *Brand) portableReadme(r Release, rules bool) []byte {
 	aboutRules, andRules := "", ""
 	if rules {
@@ -270,7 +269,7 @@ Help: %[4]s
 Vulnerabilities: %[5]s
 `
 
-// write writes a package and what belongs beside it.
+// write writes a package and its list of contents.
 func (o options) write(ctx context.Context, p Package, modules []Module) error {
 	name, err := p.write(ctx, filepath.Join(o.programs, "tools"), o.release, o.out)
 	if err != nil {
@@ -295,14 +294,14 @@ func (o options) place(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(o.out, name), data, 0o644)
 }
 
-// finish signs what is there, and says what it is made of.
+// finish signs the results, and writes their provenance and checksums.
 func (o options) finish(ctx context.Context, b *Brand) error {
 	names, err := o.results()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, ".json") { // the checksums have them, which are signed
+		if strings.HasSuffix(name, ".json") { // signed by way of the checksums
 			continue
 		}
 		if err := o.signFile(ctx, b, filepath.Join(o.out, name)); err != nil {
@@ -341,7 +340,7 @@ func (o options) finish(ctx context.Context, b *Brand) error {
 	return o.signFile(ctx, b, filepath.Join(o.out, "SHA256SUMS"))
 }
 
-// signFile has the vendor's command sign a file, or put a signature beside it. Of the brand it gets what signatures for Windows say.
+// signFile runs the vendor's command, which signs a file or puts a signature beside it. Signatures for Windows name product and page.
 func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	if o.sign == "" {
 		return nil
@@ -355,7 +354,7 @@ func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	return nil
 }
 
-// results are the files that were made so far, in the order of their names.
+// results returns the names of the files made so far, sorted.
 func (o options) results() (names []string, err error) {
 	entries, err := os.ReadDir(o.out)
 	for _, e := range entries {

@@ -15,9 +15,8 @@ import (
 	"github.com/tc-hib/winres"
 )
 
-// msi writes the packages for Windows Installer, one for each language. Its database is written table by table: what makes such
-// packages elsewhere leaves out too much of what an agent needs, or runs on Windows alone.
-// setup is the program that it runs, and does not install.
+// msi writes the packages for Windows Installer, one for each language. Their database is written table by table: other tools leave out
+// too much of what an agent needs, or run on Windows only. setup is the program that the package runs, and does not install.
 func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setup File, modules []Module, icon *winres.Icon) error {
 	tree, err := tree.sorted()
 	if err != nil {
@@ -44,7 +43,7 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setu
 	return nil
 }
 
-// database is what Windows Installer reads: tables, as https://learn.microsoft.com/windows/win32/msi/database-tables has them.
+// database is a database of Windows Installer: see https://learn.microsoft.com/windows/win32/msi/database-tables.
 type database struct {
 	brand      *Brand
 	release    Release
@@ -53,7 +52,6 @@ type database struct {
 	tables     []table
 }
 
-// A table is one of its tables.
 type table struct {
 	name string
 	rows [][]string
@@ -63,7 +61,7 @@ func (d *database) add(name string, rows ...[]string) {
 	d.tables = append(d.tables, table{name, rows})
 }
 
-// row is a row of texts and numbers.
+// row makes a row of texts and numbers.
 func row(fields ...any) []string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
@@ -72,7 +70,7 @@ func row(fields ...any) []string {
 	return texts
 }
 
-// text is the table as a file that msibuild reads.
+// text returns the table in the format of msibuild.
 func (t table) text() string {
 	var names, types []string
 	keys := []string{t.name}
@@ -90,7 +88,7 @@ func (t table) text() string {
 	return b.String()
 }
 
-// write writes the package. What it holds decides its code: Windows keeps one package of each.
+// write writes the package. Its package code follows from its content: Windows keeps one package of each code.
 func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte, icon *winres.Icon) error {
 	if err := d.fill(tree); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte,
 	if err := os.WriteFile(filepath.Join(work, "_ForceCodepage.idt"), []byte("\r\n\r\n65001\t_ForceCodepage\r\n"), 0o600); err != nil {
 		return err
 	}
-	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // with paths in the folder, in which msibuild looks for icon and program
+	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // relative paths: msibuild looks for icon and program in its folder
 	for _, t := range d.tables {
 		if err := os.WriteFile(filepath.Join(work, t.name+".idt"), []byte(t.text()), 0o600); err != nil {
 			return err
@@ -121,10 +119,10 @@ func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte,
 	if err := icon.SaveICO(&picture); err != nil {
 		return err
 	}
-	streams := Tree{{Path: "Icon/" + iconName, Data: picture.Bytes()}, {Path: "Binary/" + setupName, Data: d.setup}, {Path: "cab", Data: cab}}
-	for i := range streams {
-		streams[i].Mode = 0o600
-	}
+	var streams Tree
+	streams.add("Icon/"+iconName, picture.Bytes())
+	streams.add("Binary/"+setupName, d.setup)
+	streams.add("cab", cab)
 	if err := streams.write(work); err != nil {
 		return err
 	}
@@ -149,14 +147,14 @@ const (
 // fileKey identifies a file of a tree by its place.
 func fileKey(i int) string { return fmt.Sprintf("f%d", i) }
 
-// guidOf is a GUID that follows from a text.
+// guidOf derives a GUID from a text.
 func guidOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // of version 8
 	return fmt.Sprintf("{%X-%X-%X-%X-%X}", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// productCode is that of one release, architecture and language.
+// productCode identifies one release, architecture and language.
 func (d *database) productCode() string {
 	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
 }

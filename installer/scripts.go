@@ -8,17 +8,17 @@ import (
 //go:embed linux/sessions.sh
 var sessions string
 
-// calls are what a package's scripts do, by the package's format and the script's name in nfpm. What the words of the arguments mean is
-// the format's.
+// calls are the commands of a package's scripts, by the package's format and the script's name in nfpm. Each format passes arguments of its
+// own.
 var calls = map[string]map[string]string{
 	"deb": {
-		"postinstall": "case $1 in configure | abort-*) installed ;; esac", // a removal that was broken off has ended agents
+		"postinstall": "case $1 in configure | abort-*) installed ;; esac", // abort-*: a removal that was interrupted has ended agents
 		"preremove":   "case $1 in remove) end ;; esac",
 		"postremove": "case $1 in\nremove) removed ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
 			"\trmdir /etc/@NAME@ 2>/dev/null || true ;;\nesac",
 	},
 	"rpm": {
-		"posttrans":  "installed", // %post comes before the files are gone that only the version before had
+		"posttrans":  "installed", // %post runs before the old version's files are removed
 		"preremove":  "[ \"$1\" -gt 0 ] || end",
 		"postremove": "[ \"$1\" -gt 0 ] || removed",
 	},

@@ -18,16 +18,16 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
-// svgElements are those that the library draws. Others it refuses, but within <defs>, where it passes over filters and clip paths.
+// svgElements are the elements that the library draws. It refuses others, except within <defs>, where it ignores filters and clip paths.
 var svgElements = []string{
 	"svg", "g", "defs", "style", "title", "desc", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon",
 	"linearGradient", "radialGradient", "stop",
 }
 
-// svgNumbers are attributes of shapes and stops. The library leaves out, without a word, a shape of which it cannot read one.
+// svgNumbers are attributes of shapes and stops. The library silently leaves out a shape if it cannot read one of them.
 var svgNumbers = []string{"x", "y", "width", "height", "rx", "ry", "cx", "cy", "r", "x1", "y1", "x2", "y2", "stop-opacity"}
 
-// svgIgnored are properties that change a picture and that the library passes over, with the values that change nothing.
+// svgIgnored are properties that the library ignores although they change the picture, with the values that would not.
 var svgIgnored = map[string][]string{
 	"filter": {"none"}, "clip-path": {"none"}, "mask": {"none"}, "display": {"inline", "block"}, "visibility": {"visible"},
 	"fill-rule": {"nonzero"}, "mix-blend-mode": {"normal"}, "stroke-dasharray": {"none"},
@@ -39,18 +39,18 @@ var (
 	widening  = regexp.MustCompile(`scale|matrix|skew`)
 )
 
-// svgCheck finds what of a picture would be drawn otherwise than it is meant.
+// svgCheck finds what the library would draw differently from a browser.
 type svgCheck struct {
 	file      string
 	data      []byte
-	at        int64           // where the element begins
-	lines     bool            // it has some
-	scaled    []int64         // elements that would change how wide lines are
-	gradients map[string]bool // so far: one that comes later is not found
+	at        int64           // where the current element begins
+	lines     bool            // the picture has strokes
+	scaled    []int64         // where elements begin that scale the width of strokes
+	gradients map[string]bool // those before the current element: the library does not find later ones
 	problems  []strictyaml.Problem
 }
 
-// svgSheet is the text of a <style>, and where that is.
+// svgSheet is the text of a <style> element, and where that begins.
 type svgSheet struct {
 	at   int64
 	text string
@@ -69,7 +69,7 @@ func checkSVG(path string) ([]strictyaml.Problem, error) {
 		start := decoder.InputOffset()
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
-			for _, s := range sheets { // what they name may come behind them
+			for _, s := range sheets { // last: they may name gradients that come after them
 				c.at = s.at
 				c.rules(s.text)
 			}
@@ -105,7 +105,7 @@ func checkSVG(path string) ([]strictyaml.Problem, error) {
 	}
 }
 
-// add notes a problem of the element that is looked at.
+// add adds a problem at the current element.
 func (c *svgCheck) add(message, hint string) {
 	before := c.data[:c.at]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
@@ -148,7 +148,7 @@ func (c *svgCheck) element(e xml.StartElement) {
 	}
 }
 
-// rules are those of a style sheet.
+// rules checks the rules of a style sheet.
 func (c *svgCheck) rules(sheet string) {
 	for rule := range strings.SplitSeq(sheet, "}") {
 		selectors, body, _ := strings.Cut(rule, "{")

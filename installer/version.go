@@ -9,7 +9,7 @@ import (
 
 var versionShape = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,3}$`)
 
-// installerVersion is as much of the version as Windows Installer compares: three numbers. What programs and packages say has four at most.
+// installerVersion returns the part of the version that Windows Installer compares: three numbers. The version has at most four.
 func (r Release) installerVersion() (string, error) {
 	if !versionShape.MatchString(r.Version) {
 		return "", fmt.Errorf("version %s: not one to four numbers with dots between them (docs/packaging.md, On Windows)", r.Version)

@@ -16,12 +16,12 @@ import (
 	"sidetone/internal/brand"
 )
 
-// The manifest says to Windows what every program can do: tools/windows links it, too.
+// The manifest tells Windows what the programs support. tools/windows links it, too.
 //
 //go:embed windows/program.manifest
 var manifestOfPrograms []byte
 
-// windows writes what there is for Windows, on one architecture.
+// windows writes the packages and the archive for Windows on one architecture.
 func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte) error {
 	built, err := readPrograms(filepath.Join(o.programs, "windows-"+arch),
 		"sidetone.exe", "sidetonew.exe", "sidetone-service.exe", "sidetone-setup.exe")
@@ -55,7 +55,7 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	return o.msi(ctx, b, arch, tree, installs, modules, icon)
 }
 
-// finishPrograms has the programs of a tree say whose they are, and signs them.
+// finishPrograms puts the vendor's resources into the programs of a tree, and signs them.
 func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *winres.Icon) error {
 	work, err := os.MkdirTemp("", "programs")
 	if err != nil {
@@ -84,8 +84,8 @@ func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *
 	return nil
 }
 
-// withResources is a program with the vendor's icon, its version, and the manifest. Rules by which companies allow programs go by
-// publisher (of the signature), product, file name and version.
+// withResources returns a program with the vendor's icon, the version, and the manifest. Companies allow programs by rules for publisher (of
+// the signature), product, file name and version.
 func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r Release) ([]byte, error) {
 	name, about := strings.TrimSuffix(file, ".exe"), b.Product.Name
 	switch strings.TrimPrefix(name, b.Product.Program) {
@@ -121,7 +121,7 @@ func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r 
 	return out.Bytes(), err
 }
 
-// portableWindows writes an archive that needs no installer: each user registers what is in it.
+// portableWindows writes an archive that needs no installer. Each user registers its programs.
 func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Module) error {
 	policies, err := b.policies()
 	if err != nil {
