@@ -1,6 +1,6 @@
-// Command demo starts a private sound server with nothing in it, a fake client on a free port and the agent, then plugs
-// a virtual Acme headset in, mutes, unmutes and unplugs it, and shows what arrives. Nothing of this machine's
-// own sound, settings or clients is touched. Where PulseAudio is not installed, an endpoint file takes its place.
+// Command demo starts a private sound server without devices, a fake client on a free port, and the agent. It then plugs in
+// a virtual Acme headset, mutes, unmutes and unplugs it, and shows what arrives. It touches none of this machine's
+// own sound, settings or clients. Where PulseAudio is not installed, an endpoint file takes its place.
 //
 // Its exit code is 1 if a step did not arrive, or the demo was interrupted.
 package main
@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/platform/audio"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/testlab"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -36,14 +36,14 @@ var errInterrupted = errors.New("interrupted")
 func main() {
 	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A write that nobody reads fails, and does not end the demo before it has tidied up.
+	// A write that nobody reads fails, but must not end the demo before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := demo(ctx, os.Stdout, os.Stderr)
 	stop()
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, syscall.EPIPE) { // a reader that has seen enough, as head has, needs no words
+	if !errors.Is(err, syscall.EPIPE) { // a reader such as head has seen enough: no need to complain
 		fmt.Fprintln(os.Stderr, "demo:", err)
 	}
 	os.Exit(1)
@@ -74,7 +74,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	var log agentLog
+	var log testlab.Output
 	defer func() {
 		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.EPIPE) {
 			fmt.Fprintf(talk, "What the agent has logged:\n%s\n", log.String())
@@ -111,8 +111,8 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	return nil
 }
 
-// newAgent is an agent that reports to one port only. Its own socket and lock
-// are in a folder of the demo's.
+// newAgent makes an agent that reports to one port only. Its own socket and lock
+// are in a folder of the demo.
 func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int, log io.Writer) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
@@ -127,26 +127,8 @@ func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, p
 	})
 }
 
-// agentLog keeps what the agent logs for a demo that fails.
-type agentLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *agentLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *agentLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal sends
-// it to all of them, and that program may hear of it first.
+// tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal interrupts
+// all of them, and that program may be the first.
 func tookInterrupt(err error) bool {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -177,7 +159,7 @@ func muteIs(on bool) func([]fakeserver.Device) bool {
 	}
 }
 
-// demoRunner does the steps, and shows what the client gets.
+// demoRunner runs the steps, and shows what the client gets.
 type demoRunner struct {
 	out    io.Writer
 	client *fakeserver.Server

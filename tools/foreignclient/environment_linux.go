@@ -3,15 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 )
 
-// toolEnvironment tells the Go command, rustup and git where their files in the real home are: that a build uses them says
-// nothing of what it builds.
+// toolEnvironment tells the Go command, rustup and git where their files in the real home are: a build may use them,
+// whatever it builds.
 func toolEnvironment() ([]string, error) {
 	found := map[string]string{}
 	text, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOENV").Output()
@@ -36,8 +34,8 @@ func toolEnvironment() ([]string, error) {
 		}
 	}
 	var env []string
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		env = append(env, name+"="+found[name])
+	for name, value := range found {
+		env = append(env, name+"="+value)
 	}
 	return env, nil
 }
