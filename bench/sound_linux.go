@@ -37,9 +37,7 @@ func (l *lab) setUp(ctx context.Context, server *testlab.SoundServer, button *pu
 		return err
 	}
 	l.servers[l.kind] = info.PackageName + " " + info.PackageVersion
-	headset, err := server.PlugHeadset(ctx, testlab.Headset{
-		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
-	})
+	headset, err := server.PlugHeadset(ctx, testlab.Headset700)
 	if err != nil {
 		return err
 	}

@@ -127,18 +127,14 @@ func measureTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	took.agent, took.bare = took.agent[warmUp:], took.bare[warmUp:]
 	most := limit{inAll: 50 * time.Millisecond}
-	memory, err := t.memory()
+	used, err := t.usage()
 	return []row{
 		took.row("mute to the row of the tray's menu, on the session bus", 50, "payload complete at the client", most),
 		took.row("mute to the row of the tray's menu, on the session bus", 99, "payload complete at the client", most),
-		memory,
-	}, err
-}
-
-func (t *trayChild) memory() (row, error) {
-	u, err := t.usage()
-	return row{
-		figure: "tray whose menu is shown: resident memory", measured: u.memory(), target: "≤ " + mib(maxTrayRSS), met: u.rss <= maxTrayRSS,
+		{
+			figure: "tray whose menu is shown: resident memory", measured: used.memory(),
+			target: "≤ " + mib(maxTrayRSS), met: used.rss <= maxTrayRSS,
+		},
 	}, err
 }
 

@@ -19,6 +19,11 @@ type Headset struct {
 	Serial      string
 }
 
+// Headset700 is the headset of examples/acme.yaml.
+var Headset700 = Headset{
+	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
+}
+
 // PluggedHeadset is a plugged-in headset.
 type PluggedHeadset struct {
 	SourceName string // its microphone

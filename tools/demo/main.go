@@ -63,7 +63,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer bed.close()
+	defer func() { _ = bed.close() }()
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{cat.Vendor.ClientID}})
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 			fmt.Fprintf(talk, "What the agent has logged:\n%s\n", log.String())
 		}
 	}()
-	agent, err := newAgent(cat, bed.sources(), folder, client.Port(), &log)
+	agent, err := newAgent(cat, bed.sources, folder, client.Port(), &log)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	defer wg.Wait()
 	defer stop()
 
-	fmt.Fprintf(out, "sound: %s\nfake client: 127.0.0.1:%d\n\n", bed.what(), client.Port())
+	fmt.Fprintf(out, "sound: %s\nfake client: 127.0.0.1:%d\n\n", bed.what, client.Port())
 	r := &demoRunner{out: out, client: client}
 	steps := []step{
 		{"the agent starts", nil, holds(0)},
