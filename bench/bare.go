@@ -10,15 +10,15 @@ import (
 	"sidetone/fakeserver"
 )
 
-// bare is a connection to a client, and the two messages that it is to get.
+// bare is a connection to a client, and the two messages for it.
 type bare struct {
 	*wire
 	messages map[bool][]byte // by mute
 	sent     bool            // the mute that was sent last
 }
 
-// bareProgram is the program that follows what its first arguments name until ctx ends. The last three are the
-// transport, the client's address and the folder of the payloads.
+// bareProgram returns a program that runs follow until ctx ends. Its last three arguments are the transport, the client's
+// address and the folder of the payloads; follow gets those before.
 func bareProgram(follow func(context.Context, *bare, []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		n := len(args) - 3

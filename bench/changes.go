@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// changeGap keeps the changes so far apart that the agent's pacing never has to wait.
+	// changeGap is long enough that the agent's pacing never delays a change.
 	changeGap = 30 * time.Millisecond
-	// changeSpread keeps them from falling into step with a timer of anybody.
+	// changeSpread keeps the changes out of step with anybody's timer.
 	changeSpread = 10 * time.Millisecond
 	warmUp       = 10 // changes of each round that do not count
 )
 
-// measureChanges presses the headset's mute button and takes the time until the client has the
+// measureChanges presses the headset's mute button and measures the time until the client has the
 // whole payload, through the agent and through the bare path.
 func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]row, error) {
 	return func(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
@@ -59,8 +59,8 @@ func (l *lab) round(
 	}
 }
 
-// alternate sets the mute n times, an even number, beyond those that warm up, and returns how
-// long each change took to arrive at the last of the clients. It ends unmuted.
+// alternate sets the mute n times, an even number, after some changes that warm up, and returns how
+// long each took to arrive at the last of the clients. It ends unmuted.
 func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) (sample, error) {
 	var took sample
 	for i := range warmUp + n {

@@ -12,7 +12,7 @@ import (
 // coreAudioBare is the first argument of the bare path from Core Audio.
 const coreAudioBare = "bare-path"
 
-// openCoreAudio is a headset at the stand-in for Core Audio, which tools/windows/bench.sh has installed.
+// openCoreAudio plugs a headset into the stand-in for Core Audio, which tools/windows/bench.sh has installed.
 func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 	shared, err := wasapitest.Open()
 	if err != nil {
@@ -46,7 +46,7 @@ func (l *lab) setUp(microphone string) error {
 	return l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
 }
 
-// followCoreAudio sends the mute of an endpoint, whose id is from.
+// followCoreAudio reports the mute of an endpoint. from holds its id.
 func followCoreAudio(ctx context.Context, b *bare, from []string) error {
 	leave, err := com.Enter()
 	if err != nil {

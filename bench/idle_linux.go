@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// watchdog is the time that the user unit gives the agent.
+	// watchdog is the agent's watchdog timeout in the user unit.
 	watchdog = 240 * time.Second
 	// maxIdleRSS is the target for an agent that has just been started.
 	maxIdleRSS = 17<<20 + featureBudget
 )
 
-// measureIdle leaves agents alone, one on each kind of sound server and beside each a bare path,
-// and counts how often they wake up: beside a program that writes temporary files as compilers do,
-// with such files in the very folders of the sockets, which have to be watched, and, with a tray, on a
-// quiet machine. One more agent has no client: by then it has searched for minutes.
+// measureIdle counts how often idle agents wake up, one on each kind of sound server and beside each a bare path:
+// while a program writes temporary files as compilers do, while such files come and go in the folders of the sockets, which
+// the agent has to watch, and, with a tray, on a quiet machine. One more agent has no client: by then it has searched for minutes.
 func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	var all []idlers
 	stop := func(c interface{ stop() error }) { err = errors.Join(err, c.stop()) }
@@ -75,7 +74,7 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	return append(rows, memory...), err
 }
 
-// startIdlers starts an agent that is supervised at that address, and the bare path.
+// startIdlers starts an agent that reports to a service manager at an address, and the bare path.
 func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err error) {
 	i = idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
 	if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
@@ -88,7 +87,7 @@ func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err e
 	return i, err
 }
 
-// listenAsManager is where a service manager hears from its service. It hears, and does nothing.
+// listenAsManager opens the socket on which a service manager hears from its service, and ignores what comes.
 func (b *bench) listenAsManager() (*net.UnixConn, error) {
 	address := filepath.Join(b.dir, "manager")
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
@@ -106,7 +105,7 @@ func (b *bench) surroundings(all, quiet []idlers) []surroundings {
 		sockets = append(sockets, i.agent.folder)
 	}
 	return []surroundings{
-		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
+		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // which holds the folders of the sockets
 		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
 		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
 	}
@@ -130,6 +129,6 @@ func idleMemory(all []idlers) (rows []row, err error) {
 	return rows, nil
 }
 
-// settling is what a process gets between its first payload, or the loss of its client, and
-// the first look at it. An agent searches for up to 9 s with growing waits.
+// settling is the time between a process's first payload, or the loss of its client, and the first
+// measurement. An agent searches for up to 9 s with growing waits.
 const settling = 12 * time.Second

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// machine describes what the figures were measured on. It names no host and no path.
+// machine describes the machine without naming host or paths.
 func machine(servers map[string]string, before, after string) []string {
 	lines := []string{
 		fmt.Sprintf("CPU: %s, %d cores", valueIn(proc+"/cpuinfo", ":", "model name"), runtime.NumCPU()),
@@ -26,7 +26,6 @@ func machine(servers map[string]string, before, after string) []string {
 	return append(lines, fmt.Sprintf("Load average over 1, 5 and 15 minutes: %s before the run, %s after it", before, after))
 }
 
-// loadAverage tells how busy the machine is with other things.
 func loadAverage() string {
 	return strings.Join(strings.Fields(contents(proc+"/loadavg") + " ? ?")[:3], " ")
 }

@@ -1,7 +1,7 @@
 //go:build linux || windows
 
 // Command bench measures the agent, each figure beside a bare baseline of the same run, and
-// writes bench/RESULTS.md. The machine's noise meets both alike, so the ratios are the claim.
+// writes bench/RESULTS.md. The machine's noise affects both alike, so the ratios are the claim.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-const measurementLimit = 20 * time.Minute // after which a measurement has failed
+const measurementLimit = 20 * time.Minute
 
 // measurement is one step of the bench.
 type measurement struct {

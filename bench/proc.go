@@ -15,10 +15,10 @@ type usage struct {
 	switches int           // context switches of all its threads, voluntary and not
 	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond
 	rss      int64         // resident memory now, in bytes
-	files    int64         // of which pages of files, such as the program's own and libraries
+	files    int64         // the part of rss that is pages of files, such as the program and its libraries
 }
 
-// readUsage reads a process from /proc. Threads that have ended do not count.
+// readUsage reads the usage of a process from /proc. Threads that have ended do not count.
 func readUsage(pid int) (usage, error) {
 	var u usage
 	base := fmt.Sprintf("%s/%d", proc, pid)
@@ -49,14 +49,14 @@ func readUsage(pid int) (usage, error) {
 	return u, nil
 }
 
-// memory shows how much of it other processes may share.
+// memory shows resident memory, and how much of it other processes may share.
 func (u usage) memory() string { return fmt.Sprintf("%s, %s of it files", mib(u.rss), mib(u.files)) }
 
 // fields reads a file of lines "key: value", or with another separator. The first of equal keys counts.
 func fields(path, separator string) (map[string]string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read what the system tells: %w", err)
+		return nil, fmt.Errorf("read a system file: %w", err)
 	}
 	m := make(map[string]string)
 	for line := range strings.Lines(string(b)) {

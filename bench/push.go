@@ -17,11 +17,10 @@ import (
 	"sidetone/internal/devices"
 )
 
-// pushedProduct is what the vendor's software speaks of: the headset of the lab.
 const pushedProduct = "acme-headset-700"
 
-// measurePush pushes the mute over the local API, as a vendor's software does, and takes the
-// time until the client has the whole payload.
+// measurePush pushes the mute over the local API, as a vendor's software does, and measures the time until the client has
+// the whole payload.
 func measurePush(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	took, err := inTurns(ctx, 5, l.round(l.agent, overIPC, alternatePushes), l.round(l.pushServer, overIPC, alternatePushes))
@@ -48,8 +47,7 @@ func alternatePushes(ctx context.Context, c *child, n int) (sample, error) {
 	})
 }
 
-// pusher is a vendor's software with one connection. It talks HTTP by hand, which costs the
-// machine less than a client does.
+// pusher is a vendor's software with one connection. Hand-written HTTP costs the machine less than Go's client.
 type pusher struct {
 	net.Conn
 	in *bufio.Reader
@@ -65,11 +63,9 @@ func dialPusher(ctx context.Context, socket string) (*pusher, error) {
 	return &pusher{c, bufio.NewReader(c)}, nil
 }
 
-// muted is a state for push.
 func muted(mute bool) string { return fmt.Sprintf(`{"hardware_mute":%t}`, mute) }
 
-// push returns when the push has been answered. One that a later push has overtaken is refused,
-// which is as it should be.
+// push returns when the push has been answered. It is right that the agent refuses a push that a later one has overtaken.
 func (p *pusher) push(seq int, state string) error {
 	body := fmt.Sprintf(`{"owner":"bench","seq":%d,"ttl_ms":600000,"state":%s}`, seq, state)
 	_ = p.SetDeadline(time.Now().Add(stepLimit))
@@ -98,7 +94,7 @@ func (l *lab) pushServer(p *place) command {
 	return l.bareProgram("bare server", p, pushBare, p.controlSocket())
 }
 
-// servePushes sends a message for each push, in whatever order they come. from is the path of the socket.
+// servePushes reports the mute in each push, in whatever order they come. from holds the path of the socket.
 func servePushes(ctx context.Context, b *bare, from []string) error {
 	l, err := net.Listen("unix", from[0])
 	if err != nil {

@@ -14,7 +14,7 @@ type row struct {
 	measured string
 	baseline string
 	ratio    string
-	target   string // empty: none, the figure is there for honesty
+	target   string // empty: none, the figure is only for information
 	met      bool
 	note     string // what a reader must know to read the row
 }

@@ -25,8 +25,8 @@ const (
 	maxTraySize = 9 << 20
 )
 
-// measureSize compares the binaries that ship with that of a program that does nothing, and says what
-// each feature costs the agent's.
+// measureSize compares the binaries that ship with a program that does nothing, and measures the code of
+// each feature in the agent's.
 func measureSize(ctx context.Context, b *bench, _ []*lab) ([]row, error) {
 	source, nothing := filepath.Join(b.dir, "nothing.go"), filepath.Join(b.dir, "nothing")
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
@@ -77,8 +77,8 @@ func build(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// methodKeepers are the functions for whose sake the linker, as it says of the dependencies, has to
-// keep the exported methods of all types.
+// methodKeepers returns the functions because of which the linker, according to its list of dependencies, keeps the
+// exported methods of all types.
 func methodKeepers(dependencies string) (list []string) {
 	for line := range strings.Lines(dependencies) {
 		if name, _, keeps := strings.Cut(line, " <ReflectMethod>"); keeps && !strings.Contains(name, " ") {
@@ -100,8 +100,7 @@ var features = []struct {
 	{"metrics", []string{"sidetone/internal/metrics"}, 512 << 10},
 }
 
-// codeOf is the size of the functions in a Go program, by package. The table that tells them is
-// there in a stripped binary too.
+// codeOf returns the size of the functions in a Go program, by package. A stripped binary, too, has the table of functions.
 func codeOf(path string) (map[string]int64, error) {
 	f, err := elf.Open(path)
 	if err != nil {

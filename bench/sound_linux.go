@@ -8,7 +8,7 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// openSound is a private sound server with a headset in it.
+// openSound starts a private sound server with a headset in it.
 func openSound(kind testlab.SoundKind) openLab {
 	return func(ctx context.Context, b *bench) (*lab, error) {
 		server, err := testlab.StartSound(ctx, kind)
@@ -41,7 +41,7 @@ func (l *lab) setUp(ctx context.Context, server *testlab.SoundServer, button *pu
 	if err != nil {
 		return err
 	}
-	l.press = func(ctx context.Context, mute bool) error { // it returns when the server has done so
+	l.press = func(ctx context.Context, mute bool) error { // returns when the server has done it
 		ctx, cancel := context.WithTimeout(ctx, stepLimit)
 		defer cancel()
 		return button.SetSourceMute(ctx, headset.SourceName, mute)

@@ -40,8 +40,8 @@ func (s sample) show(p int) string {
 // comparison is how long the agent took for something, and the baseline.
 type comparison struct{ agent, bare sample }
 
-// inTurns takes the times of the agent and of the baseline in several rounds. Only one of them
-// runs at a time, so that neither pays for the other.
+// inTurns measures the agent and the baseline in several rounds. Only one of them
+// runs at a time, so that neither slows the other.
 func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) (sample, error)) (c comparison, err error) {
 	for range rounds {
 		for _, side := range []struct {
@@ -58,7 +58,7 @@ func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) 
 	return c, nil
 }
 
-// limit is the most that the agent may take. One of its fields is set, or none: there is no target.
+// limit is the most that the agent may take. At most one field is set; if none is, there is no target.
 type limit struct {
 	ratio    float64       // of what the baseline takes
 	overBare time.Duration // more than the baseline
@@ -87,7 +87,7 @@ func (l limit) met(agent, bare time.Duration) bool {
 	return agent <= l.inAll
 }
 
-// row is that of one percentile.
+// row is the row of one percentile.
 func (c comparison) row(what string, p int, baseline string, most limit) row {
 	agent, bare := c.agent.percentile(p), c.bare.percentile(p)
 	return row{
@@ -97,7 +97,7 @@ func (c comparison) row(what string, p int, baseline string, most limit) row {
 	}
 }
 
-// pause waits, or returns why it may not.
+// pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -113,7 +113,7 @@ func ratioOf[T time.Duration | float64 | int | int64](a, b T) float64 { return f
 
 func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
 
-// ms shows a duration with the digits that mean something.
+// ms shows a duration with three significant digits.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	digits := 3

@@ -17,7 +17,7 @@ import (
 // maxTrayRSS is the target for a tray whose menu has been shown.
 const maxTrayRSS = 15 << 20
 
-// trayChild is a tray on a session bus of its own, and a panel there.
+// trayChild is a tray on a session bus of its own, with a panel.
 type trayChild struct {
 	*child
 	bus     *child
@@ -75,7 +75,7 @@ func (t *trayChild) stop() (err error) {
 	return errors.Join(err, t.bus.stop())
 }
 
-// awaitMute returns when the panel has heard of a row that says the mute.
+// awaitMute returns when the panel has got a row that shows the mute.
 func (t *trayChild) awaitMute(ctx context.Context, mute bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
@@ -92,7 +92,7 @@ func (t *trayChild) awaitMute(ctx context.Context, mute bool) (time.Time, error)
 	}
 }
 
-// measureTray presses the mute button, and takes the time until a panel hears of the row that says so, and until the client has the
+// measureTray presses the mute button, and measures the time until a panel gets the row that shows it, and until the client has the
 // payload.
 func measureTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	l := labs[0]

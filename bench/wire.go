@@ -16,11 +16,11 @@ import (
 	"sidetone/internal/testlab/ipctest"
 )
 
-// bareID is the application id of the bare path: not the agent's, whose tokens are its own.
+// bareID is the application id of the bare path. It is not the agent's, which has tokens of its own.
 const bareID = "210987654321098765"
 
-// wire is a connection to a client over which it has said READY, where it does, and the least
-// that can be done with one: a write of what was prepared.
+// wire is a connection on which a client has said READY, if the transport has that, and to which prepared messages are
+// written: the least that one can do.
 type wire struct {
 	net.Conn
 	over fakeserver.Transport
@@ -53,7 +53,7 @@ func wireTo(ctx context.Context, over fakeserver.Transport, address string) (*wi
 	return w, nil
 }
 
-// greet returns when the client has said READY, over HTTP when it has answered a request.
+// greet returns when the client has said READY or, over HTTP, has answered a request.
 func (w *wire) greet() error {
 	switch w.over {
 	case fakeserver.IPC:
@@ -78,7 +78,7 @@ func (w *wire) greet() error {
 
 func (w *wire) host() string { return w.RemoteAddr().String() }
 
-// expect reads the first byte of a message, which tells of what kind it is.
+// expect reads the first byte of a message, which tells its kind.
 func (w *wire) expect(kind byte) error {
 	got, err := w.in.ReadByte()
 	if err == nil && got != kind {
@@ -102,7 +102,7 @@ func (w *wire) exchange(request []byte) error {
 	return err
 }
 
-// prepare is what send takes for a payload.
+// prepare returns the message for a payload, which send takes.
 func (w *wire) prepare(payload []byte) []byte {
 	switch w.over {
 	case fakeserver.IPC:
@@ -126,13 +126,13 @@ func (w *wire) send(message []byte) error {
 	return err
 }
 
-// ipcFrame is head and body of an IPC message, for one write.
+// ipcFrame returns header and body of an IPC message, for one write.
 func ipcFrame(opcode uint32, body []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, opcode)
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
 }
 
-// webSocketFrame is a text of at most 64 KiB. The mask of zeroes leaves it as it is.
+// webSocketFrame returns the frame of a text of at most 64 KiB. A mask of zeroes leaves the text as it is.
 func webSocketFrame(text []byte) []byte {
 	const wholeText, masked, longLength = 0x81, 0x80, 126
 	b := []byte{wholeText, masked | byte(len(text))}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -43,36 +42,31 @@ func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	var linked []*debug.Module
-	var inC []Module
-	var goVersion string
+	var list, inC []Module
+	add := func(to *[]Module, m Module) {
+		if !slices.ContainsFunc(*to, func(o Module) bool { return o.Path == m.Path }) {
+			*to = append(*to, m)
+		}
+	}
 	for _, p := range programs {
 		info, err := buildinfo.Read(bytes.NewReader(p))
 		if err != nil {
 			return nil, fmt.Errorf("which modules are in a program: %w", err)
 		}
-		goVersion = info.GoVersion
+		add(&list, Module{Path: "std", Version: info.GoVersion})
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				m = m.Replace
 			}
-			if !slices.ContainsFunc(linked, func(o *debug.Module) bool { return o.Path == m.Path }) {
-				linked = append(linked, m)
-			}
+			add(&list, Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 		}
-		more, err := codeInC(ctx, info, folders)
+		code, err := codeInC(ctx, info, folders)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range more {
-			if !slices.ContainsFunc(inC, func(o Module) bool { return o.Path == m.Path }) {
-				inC = append(inC, m)
-			}
+		for _, m := range code {
+			add(&inC, m)
 		}
-	}
-	list := []Module{{Path: "std", Version: goVersion}}
-	for _, m := range linked {
-		list = append(list, Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 	}
 	slices.SortFunc(list, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
 	var wrong []error

@@ -6,8 +6,8 @@ import (
 )
 
 // schema holds the columns of each table, from Microsoft's documentation. A column is NAME:TYPE:CONTENT; a star ends the name of one that
-// is part of the key. TYPE is in the letters of the format: capital where the value may be empty. CONTENT is a category, a range, or after =
-// all possible values; after > are the tables of which the column is a key.
+// is part of the key. TYPE is in the letters of the format: capital where the value may be empty. CONTENT is a category, a range, or all
+// possible values after =; after > are the tables of which the column is a key.
 var schema = map[string]string{
 	"AdminExecuteSequence": "Action*:s72:Identifier Condition:S255:Condition Sequence:I2:-4..32767",
 	"AppSearch":            "Property*:s72:Identifier Signature_*:s72:Identifier>RegLocator;Signature",

@@ -84,8 +84,8 @@ func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *
 	return nil
 }
 
-// withResources returns a program with the vendor's icon, the version, and the manifest. Companies allow programs by rules for publisher (of
-// the signature), product, file name and version.
+// withResources returns a program with the vendor's icon, the version, and the manifest. Companies allow programs by rules for publisher
+// (of the signature), product, file name and version.
 func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r Release) ([]byte, error) {
 	name, about := strings.TrimSuffix(file, ".exe"), b.Product.Name
 	switch strings.TrimPrefix(name, b.Product.Program) {
