@@ -49,6 +49,12 @@ func (b *Brand) add(path, message, hint string) {
 	b.problems = append(b.problems, b.doc.Problem(path, message, hint))
 }
 
+func (b *Brand) addIf(wrong bool, path, message, hint string) {
+	if wrong {
+		b.add(path, message, hint)
+	}
+}
+
 // check checks the values that are there.
 func (b *Brand) check() {
 	if b.Schema != schemaVersion {
@@ -70,16 +76,12 @@ func (b *Brand) checkVendor() {
 	if err := brand.CheckVendorID(v.ID); err != nil {
 		b.add("$.vendor.id", err.Error(), "such as acme")
 	}
-	if !brand.ValidClientID(v.ClientID) {
-		b.add("$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
-	}
-	if v.ClientID == exampleClientID && b.Product.Program != exampleProgram {
-		b.add("$.vendor.client_id", "that of the example: of two vendors with one id the client keeps one list",
-			"that of your application, here and in your catalogues")
-	}
-	if a, err := mail.ParseAddress(v.Contact); err != nil || a.Name == "" {
-		b.add("$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
-	}
+	b.addIf(!brand.ValidClientID(v.ClientID), "$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
+	b.addIf(v.ClientID == exampleClientID && b.Product.Program != exampleProgram, "$.vendor.client_id",
+		"that of the example: of two vendors with one id the client keeps one list",
+		"that of your application, here and in your catalogues")
+	a, err := mail.ParseAddress(v.Contact)
+	b.addIf(err != nil || a.Name == "", "$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
 	b.checkLine("$.vendor.contact", v.Contact)
 	b.checkLine("$.vendor.publisher", v.Publisher)
 	b.checkURL("$.vendor.url", v.URL, "https", "http")
@@ -100,33 +102,23 @@ func (b *Brand) checkProduct() {
 		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
 	}
 	b.checkLine("$.product.name", p.Name)
-	if utf8.RuneCountInString(p.Name) > maxName {
-		b.add("$.product.name", fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
-	}
+	b.addIf(utf8.RuneCountInString(p.Name) > maxName, "$.product.name",
+		fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
 	b.checkLine("$.product.summary", p.Summary)
-	if strings.HasSuffix(p.Summary, ".") {
-		b.add("$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
-	}
-	if strings.TrimSpace(p.Description) == "" {
-		b.add("$.product.description", "is empty", "say in a paragraph what the agent is for")
-	}
-	if !guidShape.MatchString(p.UpgradeGUID) {
-		b.add("$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
-	}
-	if p.UpgradeGUID == exampleGUID && p.Program != exampleProgram {
-		b.add("$.product.upgrade_guid", "that of the example, whose package would be removed for yours", makeGUID)
-	}
+	b.addIf(strings.HasSuffix(p.Summary, "."), "$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
+	b.addIf(strings.TrimSpace(p.Description) == "", "$.product.description", "is empty", "say in a paragraph what the agent is for")
+	b.addIf(!guidShape.MatchString(p.UpgradeGUID), "$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
+	b.addIf(p.UpgradeGUID == exampleGUID && p.Program != exampleProgram, "$.product.upgrade_guid",
+		"that of the example, whose package would be removed for yours", makeGUID)
 	b.checkIcon(filepath.Join(b.folder, p.Icon))
 }
 
 // checkLine wants one line of text, since it goes into files of many formats. Windows Installer takes brackets for names of properties.
 func (b *Brand) checkLine(path, text string) {
-	if strings.ContainsAny(text, "[]{}") {
-		b.add(path, "has a bracket that is not round", "leave it out")
-	}
-	if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-		b.add(path, "not one line of text without spaces around it", "")
-	}
+	b.addIf(strings.ContainsAny(text, "[]{}"), path, "has a bracket that is not round", "leave it out")
+	control := func(r rune) bool { return r < ' ' }
+	b.addIf(strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, control), path,
+		"not one line of text without spaces around it", "")
 }
 
 // checkDollars refuses what nfpm would take for environment variables.
@@ -136,17 +128,14 @@ func (b *Brand) checkDollars() {
 		"$.vendor.contact": v.Contact, "$.vendor.publisher": v.Publisher, "$.vendor.url": v.URL, "$.vendor.support": v.Support,
 		"$.vendor.security": v.Security, "$.product.summary": p.Summary, "$.product.description": p.Description,
 	} {
-		if strings.Contains(text, "$") {
-			b.add(path, "has a $", "leave it out")
-		}
+		b.addIf(strings.Contains(text, "$"), path, "has a $", "leave it out")
 	}
 }
 
 func (b *Brand) checkURL(path, text string, schemes ...string) {
 	u, err := url.Parse(text)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" {
-		b.add(path, "not an address", "such as https://acme.example/support")
-	}
+	b.addIf(err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "", path,
+		"not an address", "such as https://acme.example/support")
 }
 
 // checkIcon checks that an icon for Windows can be drawn from a file.
@@ -173,9 +162,7 @@ func (b *Brand) checkIcon(path string) {
 
 // checkCatalogues reads the catalogues as the agent would, all together.
 func (b *Brand) checkCatalogues() {
-	if len(b.Catalogue) == 0 {
-		b.add("$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
-	}
+	b.addIf(len(b.Catalogue) == 0, "$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
 	names := make(map[string]string)
 	for i, path := range b.Catalogue {
 		at := fmt.Sprintf("$.catalogue[%d]", i)
@@ -247,8 +234,7 @@ func (b *Brand) checkSettings(layer string, c *config.Config) {
 		b.add("$."+layer+"."+f.Path, f.Message, f.Hint)
 	}
 	for _, own := range []string{"catalogue", "vendor", "control.socket"} {
-		if path := "$." + layer + "." + own; b.doc.Has(path) {
-			b.add(path, "the package says it itself", "leave it out")
-		}
+		path := "$." + layer + "." + own
+		b.addIf(b.doc.Has(path), path, "the package says it itself", "leave it out")
 	}
 }

@@ -93,7 +93,8 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/lib/systemd/user/"+name+".service", b.unit())
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
 	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
-	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
+	t.add("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
+	t[len(t)-1].Config = true
 	if rules := b.whole.UdevRules(); rules != "" {
 		t.add("/usr/lib/udev/rules.d/70-"+name+"-hid.rules", []byte(rules))
 	}

@@ -74,9 +74,7 @@ func checkSVG(path string) ([]strictyaml.Problem, error) {
 				c.rules(s.text)
 			}
 			for _, c.at = range c.scaled {
-				if c.lines {
-					c.add("under this transform lines would keep their width", "apply it to the shapes")
-				}
+				c.addIf(c.lines, "under this transform lines would keep their width", "apply it to the shapes")
 			}
 			return c.problems, nil
 		}
@@ -112,6 +110,12 @@ func (c *svgCheck) add(message, hint string) {
 	c.problems = append(c.problems, strictyaml.Problem{
 		File: c.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(line) + 1, Message: message, Hint: hint,
 	})
+}
+
+func (c *svgCheck) addIf(wrong bool, message, hint string) {
+	if wrong {
+		c.add(message, hint)
+	}
 }
 
 func (c *svgCheck) element(e xml.StartElement) {
@@ -156,9 +160,9 @@ func (c *svgCheck) rules(sheet string) {
 			continue
 		}
 		for selector := range strings.SplitSeq(selectors, ",") {
-			if s := strings.TrimSpace(selector); !strings.HasPrefix(s, ".") || strings.ContainsAny(s[1:], " .:>+~#[*") {
-				c.add("a style sheet can speak of classes alone: "+s, "write the properties as attributes")
-			}
+			s := strings.TrimSpace(selector)
+			c.addIf(!strings.HasPrefix(s, ".") || strings.ContainsAny(s[1:], " .:>+~#[*"),
+				"a style sheet can speak of classes alone: "+s, "write the properties as attributes")
 		}
 		c.properties(body)
 	}
@@ -172,20 +176,15 @@ func (c *svgCheck) properties(text string) {
 }
 
 func (c *svgCheck) property(key, value string) {
-	if means, ignored := svgIgnored[key]; ignored && !slices.Contains(means, value) || strings.HasSuffix(value, "!important") {
-		c.add(fmt.Sprintf("an icon cannot have %s: %q", key, value), "make plain shapes of it, or leave it out")
-	}
-	if key == "transform" && flatScale.MatchString(value) {
-		c.add("scale with one number would draw nothing", "scale(2, 2)")
-	}
+	means, ignored := svgIgnored[key]
+	c.addIf(ignored && !slices.Contains(means, value) || strings.HasSuffix(value, "!important"),
+		fmt.Sprintf("an icon cannot have %s: %q", key, value), "make plain shapes of it, or leave it out")
+	c.addIf(key == "transform" && flatScale.MatchString(value), "scale with one number would draw nothing", "scale(2, 2)")
 	if key == "transform" && widening.MatchString(value) {
 		c.scaled = append(c.scaled, c.at)
 	}
 	c.lines = c.lines || key == "stroke" && value != "none"
-	if !strings.HasPrefix(value, "url(") || key != "fill" && key != "stroke" {
-		return
-	}
-	if id := strings.TrimSuffix(strings.TrimPrefix(value, "url(#"), ")"); !c.gradients[id] {
-		c.add("no gradient before it is "+value, "put <defs> first")
-	}
+	id := strings.TrimSuffix(strings.TrimPrefix(value, "url(#"), ")")
+	c.addIf(strings.HasPrefix(value, "url(") && (key == "fill" || key == "stroke") && !c.gradients[id],
+		"no gradient before it is "+value, "put <defs> first")
 }

@@ -30,10 +30,6 @@ func (t *Tree) addProgram(path string, data []byte) {
 	*t = append(*t, File{Path: path, Mode: 0o755, Data: data})
 }
 
-func (t *Tree) addConfig(path string, data []byte) {
-	*t = append(*t, File{Path: path, Mode: 0o644, Data: data, Config: true})
-}
-
 func (t *Tree) link(path, target string) {
 	*t = append(*t, File{Path: path, Mode: fs.ModeSymlink | 0o777, Target: target})
 }

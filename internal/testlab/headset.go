@@ -133,7 +133,7 @@ func (p *PluggedHeadset) unload(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until both devices are listed, or neither is: PipeWire replies before that.
+// wait waits until both devices are listed, or neither is: PipeWire replies earlier.
 func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
 	what, want := "list the headset", 2
 	if !present {

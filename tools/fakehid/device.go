@@ -134,11 +134,10 @@ func create(kernel io.ReadWriteCloser, o Options, timeout time.Duration) (*Devic
 
 // Send sends an input report, with its number first if the device numbers its reports.
 func (d *Device) Send(report []byte) error {
-	event, err := encodeInput(report)
-	if err == nil {
-		_, err = d.kernel.Write(event)
+	if len(report) > maxReport {
+		return fmt.Errorf("send an input report: it has %d bytes, at most %d are possible", len(report), maxReport)
 	}
-	if err != nil {
+	if _, err := d.kernel.Write(append(encode(uint32(eventInput), uint16(len(report))), report...)); err != nil {
 		return fmt.Errorf("send an input report: %w", err)
 	}
 	return nil

@@ -88,13 +88,6 @@ func encodeCreate(o Options) ([]byte, error) {
 	return append(encode(uint32(eventCreate), fields), o.Descriptor...), nil
 }
 
-func encodeInput(report []byte) ([]byte, error) {
-	if len(report) > maxReport {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are possible", len(report), maxReport)
-	}
-	return append(encode(uint32(eventInput), uint16(len(report))), report...), nil
-}
-
 // encodeReply answers the request of an event. A report that is too long is an error for the host.
 func encodeReply(kind, id uint32, report []byte, err error) []byte {
 	status := uint16(0)

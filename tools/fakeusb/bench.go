@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // A Command tells a [Bench] to do one thing. It is one line of JSON on the standard input of fakeusbd.
@@ -194,14 +192,8 @@ func (s Spec) build() (operable, error) {
 }
 
 func parseID(id string) (vendor, product uint16, err error) {
-	v, p, _ := strings.Cut(id, ":")
-	var numbers [2]uint16
-	for i, text := range []string{v, p} {
-		n, err := strconv.ParseUint(text, 16, 16)
-		if err != nil {
-			return 0, 0, fmt.Errorf("usb id %q is not of the form 1209:0700: %w", id, err)
-		}
-		numbers[i] = uint16(n)
+	if _, err := fmt.Sscanf(id+"\n", "%x:%x\n", &vendor, &product); err != nil {
+		return 0, 0, fmt.Errorf("usb id %q is not of the form 1209:0700: %w", id, err)
 	}
-	return numbers[0], numbers[1], nil
+	return vendor, product, nil
 }

@@ -140,7 +140,7 @@ func (b *Tab) requireNoComplaints() {
 	}
 }
 
-// Expect allows complaints that contain a text.
+// Expect tolerates complaints that contain a text.
 func (b *Tab) Expect(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +188,7 @@ func (b *Tab) Eval(expression string, into any) {
 	}
 }
 
-// Names returns what a screen reader gets: the names of everything that is not hidden, by role and in the order of the page.
+// Names returns what a screen reader gets: the names of all visible nodes, by role and in the order of the page.
 func (b *Tab) Names() map[string][]string {
 	b.t.Helper()
 	r, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})

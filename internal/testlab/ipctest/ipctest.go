@@ -10,10 +10,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Kept is an option for goleak: one goroutine serves all pipes of a process for as long as it lives.
+// Kept is an option for goleak: one goroutine serves all pipes of a process for as long as the process lives.
 var Kept = goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor")
 
-// Path returns an unused address, in a Folder of its own.
+// Path returns an unused address in a Folder of its own.
 func Path(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Folder(t), "s")
@@ -28,7 +28,7 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range portCount {
 		port := firstPort + rand.IntN(portCount)
-		// The UDP port comes first: who looked at a port that another test holds would be in its way for that moment.
+		// The UDP port comes first: to bind a TCP port that another test holds would get in its way for a moment.
 		held, err := holdUDP(port)
 		if err != nil {
 			continue

@@ -1,4 +1,4 @@
-// Command coreaudio is whoever does something to the endpoints of the stand-in for Core Audio that all programs of a Wine share.
+// Command coreaudio changes the endpoints of the stand-in for Core Audio that all programs of a Wine prefix share.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// do does what its arguments say, one after another.
+// do executes its arguments, one after another.
 func do(args []string) error {
 	if len(args) == 2 && args[0] == "install" {
 		if err := wasapitest.Install(args[1]); err != nil {
@@ -59,7 +59,7 @@ func one(shared wasapitest.Shared, what string) error {
 				return err
 			}
 		}
-	case "cancel", "leave": // the echo: Windows lists that it could, and noise suppression, which is off
+	case "cancel", "leave": // echo cancellation on or off: Windows lists it, and noise suppression, which is off
 		headset[0].Effects = []wasapitest.Effect{{ID: wasapitest.EchoCancellation}, {ID: wasapitest.NoiseSuppression}}
 		if what == "cancel" {
 			headset[0].Effects[0].On = 1
@@ -73,13 +73,13 @@ func one(shared wasapitest.Shared, what string) error {
 		}
 	case "mute", "unmute":
 		return press(headset[0].ID, func(i int) bool { return what == "mute" }, 1)
-	case "storm": // until its process is ended
+	case "storm": // until the process is killed
 		return press(headset[0].ID, func(i int) bool { return i%2 == 0 }, 1<<30)
 	case "start":
 		return bring(svc.Running)
 	case "stop":
 		return bring(svc.Stopped)
-	default: // the result that all calls are to come to
+	default: // the result that all calls return from now on
 		result, err := strconv.ParseUint(what, 0, 32)
 		if err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// serviceName is that of Windows' service for sound, which Wine has not.
+// serviceName is the name of Windows' audio service, which Wine lacks.
 const serviceName = "Audiosrv"
 
-// createService makes this program that service.
+// createService registers this program as that service.
 func createService() error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -32,8 +32,8 @@ func createService() error {
 	return s.Close()
 }
 
-// bring has the service run or stop, and returns when it does, whatever it is about to do. It says stop once to each run: one more that
-// comes as the service ends would find nobody who takes it, and the process would never end.
+// bring starts or stops the service, whatever its state, and returns when that is done. It sends stop once to each run: a second one that
+// arrives while the service ends would be lost, and the process would never end.
 func bring(to svc.State) error {
 	m, err := mgr.Connect()
 	if err != nil {
@@ -51,7 +51,7 @@ func bring(to svc.State) error {
 		case err != nil || status.State == to:
 			return err
 		case status.State == svc.Stopped:
-			asked, _ = false, s.Start() // it is looked at again
+			asked, _ = false, s.Start() // the next query tells whether it did
 		case status.State == svc.Running && !asked:
 			_, err := s.Control(svc.Stop)
 			asked = err == nil
@@ -59,7 +59,7 @@ func bring(to svc.State) error {
 	}
 }
 
-// service is Core Audio's: while it does not run no call works, and nothing that was opened before it was started does.
+// service is the audio service: while it is stopped all calls fail, and what was opened before its start fails from then on.
 type service struct{ shared wasapitest.Shared }
 
 func (s service) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (bool, uint32) {
