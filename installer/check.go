@@ -105,7 +105,8 @@ func (b *Brand) checkProduct() {
 	b.addIf(utf8.RuneCountInString(p.Name) > maxName, "$.product.name",
 		fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
 	b.checkLine("$.product.summary", p.Summary)
-	b.addIf(strings.HasSuffix(p.Summary, "."), "$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
+	b.addIf(strings.HasSuffix(p.Summary, "."), "$.product.summary",
+		"ends with a full stop, which package managers do not want", "leave it out")
 	b.addIf(strings.TrimSpace(p.Description) == "", "$.product.description", "is empty", "say in a paragraph what the agent is for")
 	b.addIf(!guidShape.MatchString(p.UpgradeGUID), "$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
 	b.addIf(p.UpgradeGUID == exampleGUID && p.Program != exampleProgram, "$.product.upgrade_guid",
