@@ -46,7 +46,6 @@ func bareProgram(follow func(context.Context, *bare, []string) error) func(conte
 	}
 }
 
-// report sends the message for a mute.
 func (b *bare) report(mute bool) error {
 	b.sent = mute
 	return b.send(b.messages[mute])

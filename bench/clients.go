@@ -34,7 +34,6 @@ type place struct {
 	clients []*client
 }
 
-// client is a stand-in for the client.
 type client struct {
 	*fakeserver.Server
 	last fakeserver.Payload // that was looked at
@@ -91,10 +90,8 @@ func (p *place) settings() []string {
 	return env
 }
 
-// controlSocket is the address of the agent's local API.
 func (p *place) controlSocket() string { return p.folder + controlName }
 
-// address is the client's address for wireTo.
 func (c *client) address(over fakeserver.Transport) string {
 	if over == fakeserver.IPC {
 		return c.IPCPath()
@@ -102,10 +99,8 @@ func (c *client) address(over fakeserver.Transport) string {
 	return fmt.Sprintf("127.0.0.1:%d", c.Port())
 }
 
-// lists reports whether a payload has the headset.
 func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }
 
-// mutes reports whether a payload lists the headset with the given mute.
 func mutes(p fakeserver.Payload, mute bool) bool {
 	for _, d := range p.Devices {
 		if d.HardwareMute != nil {

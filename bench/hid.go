@@ -37,7 +37,6 @@ var hidHeadset = testlab.HIDDevice{
 	},
 }
 
-// muteReport is the report of the headset's switch.
 func muteReport(mute bool) []byte {
 	if mute {
 		return []byte{phoneReport, 1}

@@ -34,7 +34,6 @@ type surroundings struct {
 	more    float64  // further wake-ups a minute that this allows an agent
 }
 
-// count counts what idle programs do.
 func (s surroundings) count(ctx context.Context) ([]row, error) {
 	writing, end := context.WithCancel(ctx)
 	defer end()

@@ -45,14 +45,12 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	return rows, nil
 }
 
-// startSleeper starts a Go program that sleeps.
 func (b *bench) startSleeper() (*child, error) {
 	program := filepath.Join(filepath.Dir(b.self), "sleeper.exe") // as tools/windows/bench.sh makes it
 	sleeper := &child{place: &place{}}
 	return sleeper, sleeper.start(b.dir, command{name: "Go program that sleeps", args: []string{program, b.dir}})
 }
 
-// idle counts what an agent with a client does.
 func (l *lab) idle(ctx context.Context, s setup, before, period time.Duration, sleeper *child) (rows []row, err error) {
 	agent, err := l.start(ctx, l.agent, s)
 	if err != nil {

@@ -32,7 +32,6 @@ type load struct {
 	connect   func(context.Context, *child) (*changer, error)
 }
 
-// changer makes the changes.
 type changer struct {
 	sources []func(ctx context.Context, n int) error // they take turns; each waits until its change is made
 	last    func(ctx context.Context, n int) error   // one more, after all others
@@ -43,7 +42,6 @@ type changer struct {
 	sent atomic.Int64
 }
 
-// loadResult is what a program did under load.
 type loadResult struct {
 	rate              float64       // changes per second
 	sent              int           // changes
@@ -53,7 +51,6 @@ type loadResult struct {
 	late              time.Duration // from the last change to the last payload, 0 if that came before
 }
 
-// measureStorm presses the mute button 1,000 times per second.
 func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	return load{
@@ -69,7 +66,6 @@ func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	}.measure(ctx, l, l.bare, "bare path")
 }
 
-// measureFlood pushes 10,000 times per second.
 func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	return load{
@@ -234,7 +230,6 @@ func (c *child) usageAtRest(ctx context.Context) (usage, error) {
 	return c.usage()
 }
 
-// newest returns the last payload that the first client has got.
 func (c *child) newest() fakeserver.Payload {
 	all := c.clients[0].Payloads()
 	return all[len(all)-1]

@@ -18,7 +18,6 @@ import (
 
 const measurementLimit = 20 * time.Minute
 
-// measurement is one step of the bench.
 type measurement struct {
 	name, what string
 	labs       []openLab // what it needs; measure gets them in this order
@@ -49,7 +48,6 @@ type bench struct {
 	servers map[string]string // versions of the sound servers that were measured with, by kind
 }
 
-// pick returns full, or quick in a quick run.
 func pick[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// usage is what a process has used so far.
 type usage struct {
 	switches int           // context switches of all its threads, voluntary and not
 	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond

@@ -21,5 +21,4 @@ func (c *child) pid() (int, error) { return c.cmd.Process.Pid, nil }
 // controlName is the name of the agent's own socket, in the folder of the sockets.
 const controlName = "/agent.sock"
 
-// socketFolder is a new folder for sockets.
 func socketFolder(dir string) (string, error) { return os.MkdirTemp(dir, "ipc") }

@@ -89,7 +89,6 @@ func (p *pusher) push(seq int, state string) error {
 	return nil
 }
 
-// pushServer is the bare server of pushes.
 func (l *lab) pushServer(p *place) command {
 	return l.bareProgram("bare server", p, pushBare, p.controlSocket())
 }

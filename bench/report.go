@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// row is one line of the table.
 type row struct {
 	figure   string
 	measured string

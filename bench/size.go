@@ -66,7 +66,6 @@ func measureSize(ctx context.Context, b *bench, _ []*lab) ([]row, error) {
 	}}, budgets(code)...), nil
 }
 
-// build returns what 'go build' prints.
 func build(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
 	cmd.WaitDelay = 5 * time.Second
@@ -126,7 +125,6 @@ func codeOf(path string) (map[string]int64, error) {
 	return code, nil
 }
 
-// budgets is a row for each feature.
 func budgets(code map[string]int64) []row {
 	var rows []row
 	for _, f := range features {

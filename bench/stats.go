@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// sample is a set of durations.
 type sample []time.Duration
 
 // percentile returns the smallest value that at least p percent do not exceed; 0 of none.
@@ -87,7 +86,6 @@ func (l limit) met(agent, bare time.Duration) bool {
 	return agent <= l.inAll
 }
 
-// row is the row of one percentile.
 func (c comparison) row(what string, p int, baseline string, most limit) row {
 	agent, bare := c.agent.percentile(p), c.bare.percentile(p)
 	return row{

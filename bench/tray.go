@@ -138,7 +138,6 @@ func measureTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}, err
 }
 
-// eventually tries until it succeeds.
 func eventually(ctx context.Context, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()

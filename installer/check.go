@@ -44,7 +44,6 @@ const (
 	schemaVersion = 1  // of brand.yaml
 )
 
-// add adds a problem at a path in the file, such as $.vendor.id.
 func (b *Brand) add(path, message, hint string) {
 	b.problems = append(b.problems, b.doc.Problem(path, message, hint))
 }
@@ -55,7 +54,6 @@ func (b *Brand) addIf(wrong bool, path, message, hint string) {
 	}
 }
 
-// check checks the values that are there.
 func (b *Brand) check() {
 	if b.Schema != schemaVersion {
 		b.add("$.schema", fmt.Sprintf("unknown schema version %d", b.Schema), fmt.Sprintf("want %d", schemaVersion))

@@ -33,10 +33,8 @@ type Release struct {
 	Time    time.Time // of the commit, and of every file
 }
 
-// programs are the agent and the tray for one system.
 type programs struct{ agent, tray []byte }
 
-// readPrograms reads files of a folder.
 func readPrograms(folder string, names ...string) ([][]byte, error) {
 	list := make([][]byte, len(names))
 	for i, name := range names {

@@ -51,7 +51,6 @@ func (r *recent) slotOf(distance int) (slot, further, bits int) {
 	return slot, distance - slotFirst[slot], slotBits(slot)
 }
 
-// use makes a distance the last one.
 func (r *recent) use(distance int) {
 	if i := slices.Index(r[:], distance); i >= 0 {
 		r[0], r[i] = r[i], r[0]
@@ -230,13 +229,11 @@ func (u *usage) count(text []byte, tokens []token, r *recent) {
 	}
 }
 
-// prices are the lengths of words in bits.
 type prices struct {
 	main   [mainWords]float64
 	length [lengthWords]float64
 }
 
-// prices estimates the lengths of words as if these could be fractions of bits.
 func (u *usage) prices() *prices {
 	p := new(prices)
 	for _, c := range []struct {

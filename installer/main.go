@@ -169,7 +169,6 @@ func (o options) templates(b *Brand) error {
 	return o.place(fmt.Sprintf("%s-%s-policies.zip", b.Product.Program, o.release.Version), archive)
 }
 
-// policies returns the templates for group policy.
 func (b *Brand) policies() (tree Tree, err error) {
 	name := b.Product.Program
 	files, err := admx.Files(admx.Program{
@@ -181,7 +180,6 @@ func (b *Brand) policies() (tree Tree, err error) {
 	return tree, err
 }
 
-// packages writes the packages for one architecture.
 func (o options) packages(
 	ctx context.Context, b *Brand, arch string, p programs, own []byte, modules []Module, documents map[string][]byte,
 ) error {

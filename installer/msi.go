@@ -61,7 +61,6 @@ func (d *database) add(name string, rows ...[]string) {
 	d.tables = append(d.tables, table{name, rows})
 }
 
-// row makes a row of texts and numbers.
 func row(fields ...any) []string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
@@ -154,7 +153,6 @@ func guidOf(text string) string {
 	return fmt.Sprintf("{%X-%X-%X-%X-%X}", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// productCode identifies one release, architecture and language.
 func (d *database) productCode() string {
 	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
 }

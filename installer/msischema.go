@@ -48,7 +48,6 @@ var schema = map[string]string{
 		"MaxValue:I4:-2147483647..2147483647 KeyTable:S255:Identifier KeyColumn:I2:1..32 Category:S32: Set:S255:Text Description:S255:Text",
 }
 
-// A columnType describes a column of a table.
 type columnType struct {
 	name, kind     string
 	key            bool
@@ -57,7 +56,6 @@ type columnType struct {
 	category, only string // of a text; all values that there are, with semicolons
 }
 
-// columnsOf returns the columns of a table.
 func columnsOf(table string) (list []columnType) {
 	for text := range strings.FieldsSeq(schema[table]) {
 		parts := strings.SplitN(text, ":", 3)

@@ -13,7 +13,6 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// fill adds all tables.
 func (d *database) fill(tree Tree) error {
 	version, err := d.release.installerVersion()
 	if err != nil {
@@ -170,7 +169,6 @@ func (d *database) registration(name string) {
 		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
 }
 
-// actions adds the actions, and their order.
 func (d *database) actions() {
 	name := d.brand.Product.Program
 	var searches, locators [][]string

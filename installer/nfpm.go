@@ -31,7 +31,6 @@ type Package struct {
 	Fast                                          bool // do not compress
 }
 
-// file is the package's file name.
 func (p Package) file(r Release) string {
 	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[p.Arch]
 	switch p.Format {

@@ -57,7 +57,6 @@ func (r Release) provenance(ctx context.Context, subjects, inputs []resource) st
 	return s
 }
 
-// file is a resource with that content.
 func file(name string, data []byte) resource {
 	return resource{Name: name, Digest: map[string]string{"sha256": checksum(data)}}
 }

@@ -103,7 +103,6 @@ func checkSVG(path string) ([]strictyaml.Problem, error) {
 	}
 }
 
-// add adds a problem at the current element.
 func (c *svgCheck) add(message, hint string) {
 	before := c.data[:c.at]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
@@ -152,7 +151,6 @@ func (c *svgCheck) element(e xml.StartElement) {
 	}
 }
 
-// rules checks the rules of a style sheet.
 func (c *svgCheck) rules(sheet string) {
 	for rule := range strings.SplitSeq(sheet, "}") {
 		selectors, body, _ := strings.Cut(rule, "{")

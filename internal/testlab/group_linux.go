@@ -23,7 +23,6 @@ type process struct {
 	ended <-chan struct{} // closed when it has been waited for
 }
 
-// start starts cmd as a member of the group.
 func (g *group) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

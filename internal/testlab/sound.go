@@ -230,7 +230,6 @@ func (s *SoundServer) waitFor(ctx context.Context, what string, check func(conte
 	}
 }
 
-// tail returns the end of what the server's programs have printed.
 func (s *SoundServer) tail() string {
 	const size = 16 << 10
 	text := s.log.String()

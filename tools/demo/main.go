@@ -159,14 +159,12 @@ func muteIs(on bool) func([]fakeserver.Device) bool {
 	}
 }
 
-// demoRunner runs the steps, and shows what the client gets.
 type demoRunner struct {
 	out    io.Writer
 	client *fakeserver.Server
 	seen   int // payloads shown so far
 }
 
-// runStep does one step and waits for a payload that shows it.
 func (r *demoRunner) runStep(ctx context.Context, n int, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()

@@ -183,7 +183,6 @@ func (c *Camera) privacyControl(request uint8) ([]byte, error) {
 	return nil, errStall
 }
 
-// privacy is the value of the privacy control.
 func (c *Camera) privacy() uint8 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -74,7 +74,6 @@ type isoPacket struct {
 	Status uint32
 }
 
-// A session serves one attached device.
 type session struct {
 	conn   io.ReadWriter
 	device Device

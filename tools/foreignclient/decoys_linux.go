@@ -57,7 +57,6 @@ type decoys struct {
 	touched []string
 }
 
-// place sets up the decoys.
 func place(o options) (*decoys, error) {
 	root, err := os.MkdirTemp("", "decoy")
 	if err != nil {
@@ -215,7 +214,6 @@ func (d *decoys) note(what string) {
 	}
 }
 
-// remove removes the decoys, and returns what was touched.
 func (d *decoys) remove() []string {
 	if d.home != nil {
 		d.home.close()

@@ -86,7 +86,6 @@ func drawProgram(source string) ([]byte, error) {
 	return ico(pictures), nil
 }
 
-// encode returns a picture as PNG.
 func encode(picture image.Image) []byte {
 	var file bytes.Buffer
 	_ = png.Encode(&file, picture) // into memory, which does not fail
@@ -96,7 +95,6 @@ func encode(picture image.Image) []byte {
 // layer begins a part of the source that draws or erases.
 var layer = regexp.MustCompile(`<!-- (draw|erase) -->`)
 
-// drawOne draws one column of the source.
 func drawOne(source string, column, size int, colour string) (*image.RGBA, error) {
 	source = strings.ReplaceAll(source, "currentColor", colour)
 	whole := image.NewRGBA(image.Rect(0, 0, size, size))
@@ -123,7 +121,6 @@ func drawOne(source string, column, size int, colour string) (*image.RGBA, error
 	return whole, nil
 }
 
-// rasterise draws a column of an SVG.
 func rasterise(svg string, column, size int) (*image.RGBA, error) {
 	icon, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.StrictErrorMode)
 	if err != nil {
@@ -138,7 +135,6 @@ func rasterise(svg string, column, size int) (*image.RGBA, error) {
 	return drawn, nil
 }
 
-// erase erases what mask covers.
 func erase(from, mask *image.RGBA) {
 	for i := 0; i < len(from.Pix); i += 4 {
 		left := 255 - int(mask.Pix[i+3])

@@ -43,7 +43,6 @@ func New(tb testing.TB, width, height int) *Screen {
 	return &Screen{tb, ":" + strings.TrimSpace(display)}
 }
 
-// do runs a program, and returns its output.
 func (s *Screen) do(name string, args ...string) []byte {
 	s.tb.Helper()
 	cmd := exec.Command(name, args...) //nolint:noctx // it takes no time

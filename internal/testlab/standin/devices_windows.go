@@ -41,7 +41,6 @@ const reenumerate = 128
 // plugging admits one test at a time: each driver has its parameters in one place.
 var plugging sync.Mutex
 
-// driver installs a driver in the prefix.
 func driver(t *testing.T, name string) {
 	const drivers = `C:\windows\system32\drivers`
 	binary, err := os.ReadFile(filepath.Join(folder(t), name+".sys"))
@@ -111,7 +110,6 @@ func open(t *testing.T, list windows.DevInfo, id string) *windows.DevInfoData {
 	return info
 }
 
-// remove unregisters a device.
 func remove(t *testing.T, id string) {
 	list, err := windows.SetupDiCreateDeviceInfoListEx(nil, 0, "")
 	require.NoError(t, err)

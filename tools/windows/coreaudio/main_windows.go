@@ -19,7 +19,6 @@ func main() {
 	}
 }
 
-// do executes its arguments, one after another.
 func do(args []string) error {
 	if len(args) == 2 && args[0] == "install" {
 		if err := wasapitest.Install(args[1]); err != nil {

@@ -14,7 +14,6 @@ import (
 // serviceName is the name of Windows' audio service, which Wine lacks.
 const serviceName = "Audiosrv"
 
-// createService registers this program as that service.
 func createService() error {
 	m, err := mgr.Connect()
 	if err != nil {

@@ -62,7 +62,6 @@ func (p part) call(method string, answer func(part) uintptr) uintptr {
 	return answer(p)
 }
 
-// create creates an object for a caller.
 func create(class *com.Class, p part, out **com.Instance) uintptr {
 	*out = class.New(p)
 	return uintptr(com.OK)
