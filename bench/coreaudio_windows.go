@@ -19,10 +19,8 @@ func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 		return nil, err
 	}
 	headset := wasapitest.Headset700()
-	for _, e := range headset {
-		if err := shared.Put(e, true); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(shared.Put(headset[0], true), shared.Put(headset[1], true)); err != nil {
+		return nil, err
 	}
 	leave, err := com.Enter()
 	if err != nil {

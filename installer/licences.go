@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,19 +78,14 @@ func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 
 // moduleFolders returns the source folders of all modules, and that of Go as std.
 func moduleFolders(ctx context.Context) (map[string]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-json", "all").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}", "all").Output()
 	if err != nil {
 		return nil, fmt.Errorf("where the sources of modules are: go list: %w", err)
 	}
 	folders := make(map[string]string)
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var m struct{ Path, Dir string }
-		if err := d.Decode(&m); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		folders[m.Path] = m.Dir
+	for line := range strings.Lines(string(out)) {
+		path, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		folders[path] = folder
 	}
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	folders["std"] = strings.TrimSpace(string(root))

@@ -73,7 +73,7 @@ type inserted interface {
 	Err() error
 }
 
-// operable is what Headset and Camera have in common beyond [Device].
+// operable is what headset and camera have in common beyond [Device].
 type operable interface {
 	Device
 	State() State
@@ -122,9 +122,9 @@ func (b *Bench) do(c Command) error {
 		return nil
 	}
 	switch device := s.device.(type) {
-	case *Headset:
+	case *headset:
 		return operateHeadset(device, c)
-	case *Camera:
+	case *camera:
 		if c.Do == DoShutter {
 			return device.SetShutter(c.On)
 		}
@@ -134,7 +134,7 @@ func (b *Bench) do(c Command) error {
 
 var errNoSuchAction = errors.New("the device in this port has no such action")
 
-func operateHeadset(h *Headset, c Command) error {
+func operateHeadset(h *headset, c Command) error {
 	switch c.Do {
 	case DoMute:
 		return h.SetMute(c.On)

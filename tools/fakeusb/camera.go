@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A Camera is a high-speed USB Video Class 1.1 camera: one uncompressed format, streamed over a bulk endpoint, and a privacy
+// A camera is a high-speed USB Video Class 1.1 camera: one uncompressed format, streamed over a bulk endpoint, and a privacy
 // shutter that reports itself through the status interrupt.
 //
 //	host <- 2 output terminal <- 1 camera terminal
-type Camera struct {
+type camera struct {
 	standard *standardDevice
 	status   interruptQueue
 	frames   frameSource
@@ -88,11 +88,11 @@ type streamParameters struct {
 }
 
 // newCamera returns a camera that is not plugged in, its shutter open.
-func newCamera(s Spec) (*Camera, error) {
+func newCamera(s Spec) (*camera, error) {
 	// A device with an interface association says so in its class (USB ECN Interface Association Descriptors).
 	associated := [3]uint8{0xef, 0x02, 0x01}
 	standard, err := newStandardDevice(s, associated, configuration(cameraInterfaces, cameraDescriptors))
-	return &Camera{standard: standard, status: newInterruptQueue()}, err
+	return &camera{standard: standard, status: newInterruptQueue()}, err
 }
 
 // cameraDescriptors are the descriptors of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; for the
@@ -122,11 +122,9 @@ var cameraDescriptors = []byte{
 	7, descriptorEndpoint, endpointVideo | endpointIn, bulk, 0, 2, 0, // packets of 512 bytes
 }
 
-// Speed implements [Device].
-func (c *Camera) Speed() Speed { return HighSpeed }
+func (c *camera) Speed() Speed { return HighSpeed }
 
-// Control implements [Device].
-func (c *Camera) Control(s Setup, _ []byte) ([]byte, error) {
+func (c *camera) Control(s Setup, _ []byte) ([]byte, error) {
 	if reply, handled, err := c.standard.control(s); handled {
 		return reply, err
 	}
@@ -167,7 +165,7 @@ func streamControl(request uint8) ([]byte, error) {
 }
 
 // privacyControl is read-only: only the shutter on the device changes it.
-func (c *Camera) privacyControl(request uint8) ([]byte, error) {
+func (c *camera) privacyControl(request uint8) ([]byte, error) {
 	switch request {
 	case getCurrent:
 		return []byte{c.privacy()}, nil
@@ -183,7 +181,7 @@ func (c *Camera) privacyControl(request uint8) ([]byte, error) {
 	return nil, errStall
 }
 
-func (c *Camera) privacy() uint8 {
+func (c *camera) privacy() uint8 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shutter {
@@ -193,7 +191,7 @@ func (c *Camera) privacy() uint8 {
 }
 
 // SetShutter closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
-func (c *Camera) SetShutter(closed bool) error {
+func (c *camera) SetShutter(closed bool) error {
 	const (
 		originVideoControl = 0x01
 		eventControlChange = 0x00
@@ -207,8 +205,7 @@ func (c *Camera) SetShutter(closed bool) error {
 	})
 }
 
-// In implements [Device].
-func (c *Camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
+func (c *camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	switch t.Endpoint {
 	case endpointCameraStatus:
 		return c.status.next(ctx)
@@ -220,10 +217,10 @@ func (c *Camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
 }
 
 // Out implements [Device]. The camera takes no data.
-func (c *Camera) Out(context.Context, Transfer, []byte) error { return errStall }
+func (c *camera) Out(context.Context, Transfer, []byte) error { return errStall }
 
 // State is what the device knows about itself.
-func (c *Camera) State() State { return State{ShutterClosed: c.privacy() == 1} }
+func (c *camera) State() State { return State{ShutterClosed: c.privacy() == 1} }
 
 // frameSource cuts grey pictures into payloads. It is used by one transfer at a time.
 type frameSource struct {

@@ -10,14 +10,14 @@ import (
 
 var acme = Spec{ID: "1209:0700", Manufacturer: "Acme", Name: "Acme Headset 700", Serial: "A1"}
 
-func mustHeadset(t *testing.T, s Spec) *Headset {
+func mustHeadset(t *testing.T, s Spec) *headset {
 	t.Helper()
 	h, err := newHeadset(s)
 	require.NoError(t, err)
 	return h
 }
 
-func mustCamera(t *testing.T, s Spec) *Camera {
+func mustCamera(t *testing.T, s Spec) *camera {
 	t.Helper()
 	c, err := newCamera(s)
 	require.NoError(t, err)

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A Headset is a full-speed USB Audio Class 1 headset: stereo speaker and mono microphone, each with mute and volume, a
+// A headset is a full-speed USB Audio Class 1 headset: stereo speaker and mono microphone, each with mute and volume, a
 // status interrupt that reports changes made on the device, and a telephony interface (see telephony.go).
 //
 //	host -> 1 USB stream -> 2 feature unit -> 3 speaker
 //	host <- 6 USB stream <- 5 feature unit <- 4 microphone
-type Headset struct {
+type headset struct {
 	standard  *standardDevice
 	status    interruptQueue
 	telephony *telephony
@@ -104,7 +104,7 @@ var (
 
 // newHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on an unknown PhoneMute, and
 // where newStandardDevice does.
-func newHeadset(s Spec) (*Headset, error) {
+func newHeadset(s Spec) (*headset, error) {
 	telephony, err := newTelephony(s.PhoneMute)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func newHeadset(s Spec) (*Headset, error) {
 	if s.GainControl {
 		controls[microphoneGain] = 0
 	}
-	return &Headset{standard: standard, status: newInterruptQueue(), telephony: telephony, controls: controls}, err
+	return &headset{standard: standard, status: newInterruptQueue(), telephony: telephony, controls: controls}, err
 }
 
 // headsetConfiguration has a descriptor on each line: length, type and fields (USB Audio Class 1.0, chapter 4).
@@ -164,11 +164,9 @@ func streamingInterface(number, terminal, channels, address, attributes uint8) [
 	}
 }
 
-// Speed implements [Device].
-func (h *Headset) Speed() Speed { return FullSpeed }
+func (h *headset) Speed() Speed { return FullSpeed }
 
-// Control implements [Device].
-func (h *Headset) Control(s Setup, data []byte) ([]byte, error) {
+func (h *headset) Control(s Setup, data []byte) ([]byte, error) {
 	if reply, handled, err := h.standard.control(s); handled {
 		return reply, err
 	}
@@ -185,7 +183,7 @@ func (h *Headset) Control(s Setup, data []byte) ([]byte, error) {
 }
 
 // feature answers a request to a feature unit.
-func (h *Headset) feature(s Setup, data []byte) ([]byte, error) {
+func (h *headset) feature(s Setup, data []byte) ([]byte, error) {
 	knob := control{s.entity(), s.selector()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,8 +209,7 @@ func (h *Headset) feature(s Setup, data []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint16(nil, uint16(value))[:size], nil
 }
 
-// In implements [Device].
-func (h *Headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
+func (h *headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	switch t.Endpoint {
 	case endpointStatus:
 		return h.status.next(ctx)
@@ -228,7 +225,7 @@ func (h *Headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
 }
 
 // sound is a sawtooth, which a recording can tell from silence, or silence when the microphone is muted.
-func (h *Headset) sound(packets int) [][]byte {
+func (h *headset) sound(packets int) [][]byte {
 	const step = 256
 	packet := make([]byte, 0, samplesPerPacket*sampleBytes)
 	for i := range samplesPerPacket {
@@ -246,7 +243,7 @@ func (h *Headset) sound(packets int) [][]byte {
 }
 
 // Out implements [Device]: sound for the speaker, which nobody hears.
-func (h *Headset) Out(ctx context.Context, t Transfer, _ []byte) error {
+func (h *headset) Out(ctx context.Context, t Transfer, _ []byte) error {
 	if t.Endpoint != endpointPlayback {
 		return errStall
 	}
@@ -254,15 +251,15 @@ func (h *Headset) Out(ctx context.Context, t Transfer, _ []byte) error {
 }
 
 // SetMute mutes or unmutes the microphone on the device, as its mute button does, and reports that to the host.
-func (h *Headset) SetMute(on bool) error { return h.turn(microphoneMute, on) }
+func (h *headset) SetMute(on bool) error { return h.turn(microphoneMute, on) }
 
 // SetGainControl switches automatic gain control on the device, as a vendor's own tool or a switch on it does, and reports
 // that to the host. It fails on a headset that has none.
-func (h *Headset) SetGainControl(on bool) error { return h.turn(microphoneGain, on) }
+func (h *headset) SetGainControl(on bool) error { return h.turn(microphoneGain, on) }
 
 // turn changes a control on the device's side. The status word names the unit, not the control: the host reads all of its
 // controls again (USB Audio Class 1.0, 3.7.1.2).
-func (h *Headset) turn(knob control, on bool) error {
+func (h *headset) turn(knob control, on bool) error {
 	const (
 		statusPending      = 0x80
 		originAudioControl = 0x00
@@ -283,15 +280,15 @@ func (h *Headset) turn(knob control, on bool) error {
 }
 
 // SendReport sends an input report of the telephony interface, see telephony.go for its bits.
-func (h *Headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
+func (h *headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
 
 // PressPhoneMute presses the mute button of the telephony interface, which has nothing to do with SetMute: some headsets
 // have both, most have one. on is where to move the switch of [PhoneMuteLevel], or which button of [PhoneMuteTwoButtons] to
 // press; to [PhoneMuteMomentary] it means nothing. It fails if the host does not read the interface.
-func (h *Headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
+func (h *headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
 
 // State is what the device knows about itself and the host.
-func (h *Headset) State() State {
+func (h *headset) State() State {
 	lamps, requests := h.telephony.heard()
 	return State{
 		Muted:       h.isOn(microphoneMute),
@@ -303,7 +300,7 @@ func (h *Headset) State() State {
 	}
 }
 
-func (h *Headset) isOn(knob control) bool {
+func (h *headset) isOn(knob control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.controls[knob] != 0

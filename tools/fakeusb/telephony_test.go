@@ -7,7 +7,7 @@ import (
 )
 
 // telephonyReport takes the next input report of the telephony interface as a host does.
-func telephonyReport(t *testing.T, h *Headset) []byte {
+func telephonyReport(t *testing.T, h *headset) []byte {
 	t.Helper()
 	reports, err := h.In(t.Context(), Transfer{Endpoint: endpointTelephony, Length: 8})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestSendReport(t *testing.T) {
 	require.Equal(t, []byte{1, 1}, telephonyReport(t, h))
 }
 
-func getReport(h *Headset, kind, number uint8) ([]byte, error) {
+func getReport(h *headset, kind, number uint8) ([]byte, error) {
 	return h.Control(Setup{
 		RequestType: 0xa1, Request: hidGetReport, Value: uint16(kind)<<8 | uint16(number), Index: headsetTelephony, Length: 64,
 	}, nil)

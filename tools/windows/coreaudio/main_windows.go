@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -53,11 +54,7 @@ func one(shared wasapitest.Shared, what string) error {
 	headset := wasapitest.Headset700()
 	switch what {
 	case "plug":
-		for _, e := range headset {
-			if err := shared.Put(e, true); err != nil {
-				return err
-			}
-		}
+		return errors.Join(shared.Put(headset[0], true), shared.Put(headset[1], true))
 	case "cancel", "leave": // echo cancellation on or off: Windows lists it, and noise suppression, which is off
 		headset[0].Effects = []wasapitest.Effect{{ID: wasapitest.EchoCancellation}, {ID: wasapitest.NoiseSuppression}}
 		if what == "cancel" {
@@ -65,11 +62,7 @@ func one(shared wasapitest.Shared, what string) error {
 		}
 		return shared.Put(headset[0], true)
 	case "unplug":
-		for _, e := range headset {
-			if err := shared.Unplug(e); err != nil {
-				return err
-			}
-		}
+		return errors.Join(shared.Unplug(headset[0]), shared.Unplug(headset[1]))
 	case "mute", "unmute":
 		return press(headset[0].ID, func(i int) bool { return what == "mute" }, 1)
 	case "storm": // until the process is killed
