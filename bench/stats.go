@@ -97,10 +97,8 @@ func (c comparison) row(what string, p int, baseline string, most limit) row {
 
 // pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

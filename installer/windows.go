@@ -87,15 +87,9 @@ func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *
 // withResources returns a program with the vendor's icon, the version, and the manifest. Companies allow programs by rules for publisher
 // (of the signature), product, file name and version.
 func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r Release) ([]byte, error) {
-	name, about := strings.TrimSuffix(file, ".exe"), b.Product.Name
-	switch strings.TrimPrefix(name, b.Product.Program) {
-	case "w":
-		about += " (tray)"
-	case "-service":
-		about += " (service)"
-	case "-setup":
-		about += " (setup)"
-	}
+	name := strings.TrimSuffix(file, ".exe")
+	parts := map[string]string{"w": " (tray)", "-service": " (service)", "-setup": " (setup)"}
+	about := b.Product.Name + parts[strings.TrimPrefix(name, b.Product.Program)]
 	var info version.Info
 	for key, value := range map[string]string{
 		version.CompanyName: b.Vendor.Publisher, version.ProductName: b.Product.Name, version.FileDescription: about,

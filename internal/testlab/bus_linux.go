@@ -57,21 +57,19 @@ func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
 // Start returns when the daemon accepts connections. The daemon is killed at the end of the test.
 func (b *Bus) Start() {
 	b.tb.Helper()
-	config := filepath.Join(b.Folder(), "config")
-	err := os.WriteFile(config, []byte(busConfig(b.socket)), 0o600)
-	if err != nil {
-		b.tb.Fatal(err)
+	must := func(err error) {
+		if b.tb.Helper(); err != nil {
+			b.tb.Fatal(err)
+		}
 	}
+	config := filepath.Join(b.Folder(), "config")
+	must(os.WriteFile(config, []byte(busConfig(b.socket)), 0o600))
 	process := exec.Command("dbus-daemon", "--config-file="+config, "--nofork", "--nopidfile", "--print-address=1")
 	out, err := process.StdoutPipe()
-	if err != nil {
-		b.tb.Fatal(err)
-	}
+	must(err)
 	var complaints bytes.Buffer
 	process.Stderr = &complaints
-	if err := process.Start(); err != nil {
-		b.tb.Fatal(err)
-	}
+	must(process.Start())
 	b.process = process
 	b.tb.Cleanup(b.Kill)
 	if _, err = out.Read(make([]byte, 256)); err != nil { // it prints its address when it listens

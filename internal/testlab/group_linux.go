@@ -96,15 +96,14 @@ func (g *group) end(signals ...syscall.Signal) error {
 			return err
 		}
 	}
-	limit := time.NewTimer(stopLimit)
-	defer limit.Stop()
+	limit := time.After(stopLimit)
 	g.mu.Lock()
 	procs := g.procs
 	g.mu.Unlock()
 	for _, p := range procs {
 		select {
 		case <-p.ended:
-		case <-limit.C:
+		case <-limit:
 			return fmt.Errorf("testlab: %s did not end within %s of signal %q", p.name, stopLimit, signals[0])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -114,11 +115,7 @@ func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 
 // SetMute mutes or unmutes the headset's microphone, as a switch on it would.
 func (p *PluggedHeadset) SetMute(ctx context.Context, mute bool) error {
-	value := "0"
-	if mute {
-		value = "1"
-	}
-	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, value)
+	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, strconv.FormatBool(mute))
 	return err
 }
 

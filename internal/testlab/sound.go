@@ -123,12 +123,9 @@ func (s *SoundServer) Socket() string { return filepath.Join(s.pulseDir(), "nati
 func (s *SoundServer) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		for _, prefix := range []string{"DBUS_", "PULSE_", "PIPEWIRE_", "WIREPLUMBER_"} {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		}
-		return slices.Contains([]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"}, name)
+		group, _, _ := strings.Cut(name, "_")
+		return slices.Contains([]string{"DBUS", "PULSE", "PIPEWIRE", "WIREPLUMBER"}, group) && group != name ||
+			slices.Contains([]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"}, name)
 	})
 	return append(env, s.clientEnv()...)
 }
@@ -162,7 +159,7 @@ func (s *SoundServer) clientEnv() []string {
 
 // ownEnv returns the environment of the server's own programs, without anything of the user's.
 func (s *SoundServer) ownEnv() []string {
-	env := append(s.clientEnv(),
+	return append(s.clientEnv(),
 		"LC_ALL=C.UTF-8",
 		"PATH="+os.Getenv("PATH"),
 		"PULSE_STATE_PATH="+s.path("state"),
@@ -170,7 +167,6 @@ func (s *SoundServer) ownEnv() []string {
 		"DBUS_SESSION_BUS_ADDRESS=unix:path="+s.path("dbus"),
 		"DBUS_SYSTEM_BUS_ADDRESS=unix:path="+s.path("no-system-bus"),
 	)
-	return env
 }
 
 func (s *SoundServer) path(name string) string { return filepath.Join(s.dir, name) }
@@ -212,8 +208,6 @@ func (s *SoundServer) Close() error {
 
 // waitFor polls until check succeeds, a process of the server ends, or ctx does.
 func (s *SoundServer) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -225,7 +219,7 @@ func (s *SoundServer) waitFor(ctx context.Context, what string, check func(conte
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the server did not %s: %w (%w)", what, err, ctx.Err())
-		case <-tick.C:
+		case <-time.After(poll):
 		}
 	}
 }

@@ -118,10 +118,8 @@ func (s *SoundServer) answers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(info) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "Default Sink: "); ok && !strings.HasPrefix(name, "@") {
-			return nil
-		}
+	if _, name, ok := strings.Cut(info, "\nDefault Sink: "); !ok || strings.HasPrefix(name, "@") {
+		return errors.New("no default sink yet")
 	}
-	return errors.New("no default sink yet")
+	return nil
 }

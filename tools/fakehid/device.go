@@ -117,14 +117,12 @@ func create(kernel io.ReadWriteCloser, o Options, timeout time.Duration) (*Devic
 		defer close(d.done)
 		d.failure = d.serve()
 	}()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-started:
 		return d, nil
 	case <-d.done:
 		err = d.failure
-	case <-timer.C:
+	case <-time.After(timeout):
 		err = fmt.Errorf("no driver has taken it in %v: is hid_generic loaded, and its descriptor right?", timeout)
 	}
 	kernel.Close()

@@ -67,7 +67,7 @@ type Answer struct {
 	State *State `json:"state,omitempty"` // of the device in the port, if there is one
 }
 
-// inserted is a device in a port. [Plug] is the real one.
+// inserted is a device in a port: a plug, outside of tests.
 type inserted interface {
 	PullOut() error
 	Err() error

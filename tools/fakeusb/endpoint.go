@@ -46,10 +46,8 @@ func (p *pacer) wait(ctx context.Context, d time.Duration) error {
 		p.next = now
 	}
 	p.next = p.next.Add(d)
-	timer := time.NewTimer(time.Until(p.next))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(p.next)):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,6 +1,7 @@
 package fakeusb
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -222,17 +223,9 @@ func (t *telephony) set(kind uint8, report []byte) error {
 	return nil
 }
 
-func reportType(kind uint8) string {
-	switch kind {
-	case hidInput:
-		return "input"
-	case hidOutput:
-		return "output"
-	case hidFeature:
-		return "feature"
-	}
-	return fmt.Sprintf("type%d", kind)
-}
+var reportTypes = map[uint8]string{hidInput: "input", hidOutput: "output", hidFeature: "feature"}
+
+func reportType(kind uint8) string { return cmp.Or(reportTypes[kind], fmt.Sprintf("type%d", kind)) }
 
 // heard returns what the host has sent so far: the lamps that it wants lit, and all its requests.
 func (t *telephony) heard() (lamps uint8, requests []string) {
