@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,10 +32,7 @@ func (b *Brand) documents(ctx context.Context, r Release, documenter, agent stri
 			return nil, err
 		}
 		path := filepath.Join(work, name)
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(path, binary, 0o755); err != nil {
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, binary, 0o755)); err != nil {
 			return nil, err
 		}
 		cmd := exec.CommandContext(ctx, path, args...)

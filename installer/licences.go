@@ -67,13 +67,10 @@ func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
-	var wrong []error
 	for i := range list {
-		if err := list[i].readLicences(folders[list[i].Path]); err != nil {
-			wrong = append(wrong, err)
-		}
+		err = errors.Join(err, list[i].readLicences(folders[list[i].Path]))
 	}
-	return append(list, inC...), errors.Join(wrong...)
+	return append(list, inC...), err
 }
 
 // moduleFolders returns the source folders of all modules, and that of Go as std.

@@ -103,12 +103,10 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/share/icons/hicolor/scalable/apps/"+name+".svg", icon)
 	t.add("/usr/share/applications/"+name+".desktop", b.desktopEntry())
 	t.add("/usr/share/metainfo/"+b.appID()+".metainfo.xml", b.metainfo(r))
-	if format == "deb" {
-		t.add("/usr/share/lintian/overrides/"+name, []byte(strings.ReplaceAll(overrides, "@NAME@", name)))
-	}
 	zsh := "/usr/share/zsh/site-functions/_"
 	if format == "deb" {
 		zsh = "/usr/share/zsh/vendor-completions/_"
+		t.add("/usr/share/lintian/overrides/"+name, []byte(strings.ReplaceAll(overrides, "@NAME@", name)))
 	}
 	for file, text := range generated {
 		switch path.Ext(file) {

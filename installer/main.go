@@ -100,10 +100,7 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 			err = errors.Join(err, os.RemoveAll(o.out))
 		}
 	}()
-	if err := os.RemoveAll(o.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(o.out), os.MkdirAll(o.out, 0o755)); err != nil {
 		return err
 	}
 	own, err := os.ReadFile("LICENSE")
@@ -329,10 +326,7 @@ func (o options) finish(ctx context.Context, b *Brand) error {
 	}
 	text = append(text, '\n')
 	fmt.Fprintf(&sums, "%s  provenance.json\n", checksum(text))
-	if err := o.place("provenance.json", text); err != nil {
-		return err
-	}
-	if err := o.place("SHA256SUMS", []byte(sums.String())); err != nil {
+	if err := errors.Join(o.place("provenance.json", text), o.place("SHA256SUMS", []byte(sums.String()))); err != nil {
 		return err
 	}
 	return o.signFile(ctx, b, filepath.Join(o.out, "SHA256SUMS"))

@@ -85,13 +85,11 @@ func usable(dir string) bool {
 func (s *SoundServer) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	for _, sub := range []string{s.dir, s.pulseDir(), s.path("state")} {
-		if err := os.MkdirAll(sub, 0o700); err != nil {
-			return fmt.Errorf("testlab: make folder: %w", err)
-		}
+	err := errors.Join(os.MkdirAll(s.pulseDir(), 0o700), os.MkdirAll(s.path("state"), 0o700))
+	if err != nil {
+		return fmt.Errorf("testlab: make folder: %w", err)
 	}
 	s.group = &group{}
-	var err error
 	if s.kind == PipeWire {
 		err = s.startPipeWire(ctx)
 	} else {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -149,14 +150,8 @@ func holds(n int) func([]fakeserver.Device) bool {
 }
 
 func muteIs(on bool) func([]fakeserver.Device) bool {
-	return func(list []fakeserver.Device) bool {
-		for _, d := range list {
-			if d.HardwareMute != nil && *d.HardwareMute == on {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(d fakeserver.Device) bool { return d.HardwareMute != nil && *d.HardwareMute == on }
+	return func(list []fakeserver.Device) bool { return slices.ContainsFunc(list, is) }
 }
 
 type demoRunner struct {

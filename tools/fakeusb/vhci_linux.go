@@ -108,12 +108,10 @@ func awaitFree(port int) error {
 func portFree(status string, port int) bool {
 	const free = "004"
 	for line := range strings.Lines(status) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			continue
-		}
-		if n, err := strconv.Atoi(fields[1]); err == nil && n == port {
-			return fields[2] == free
+		var hub, state string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %d %s", &hub, &n, &state); err == nil && n == port {
+			return state == free
 		}
 	}
 	return false

@@ -72,18 +72,12 @@ func place(o options) (*decoys, error) {
 
 func (d *decoys) place(o options) (err error) {
 	for _, name := range homeFiles {
-		if err := d.write("home/"+name, "this file is a decoy: tests have no business with it\n"); err != nil {
-			return err
-		}
+		err = errors.Join(err, d.write("home/"+name, "this file is a decoy: tests have no business with it\n"))
 	}
 	// The Go command keeps its statistics in the settings' folder, or not at all.
-	if err := d.write("home/.config/go/telemetry/mode", "off"); err != nil {
-		return err
-	}
+	err = errors.Join(err, d.write("home/.config/go/telemetry/mode", "off"))
 	for _, port := range o.ports {
-		if err := d.listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
-			return err
-		}
+		err = errors.Join(err, d.listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))))
 	}
 	sockets := []string{d.sound(), d.bus(), d.path("runtime/pipewire-0"), d.path("runtime/sidetone/acme/agent.sock")}
 	folders := slices.Concat(o.folders, []string{d.path("runtime")})
@@ -96,12 +90,10 @@ func (d *decoys) place(o options) (err error) {
 		}
 	}
 	for _, path := range sockets {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := d.listen("unix", path); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), d.listen("unix", path))
+	}
+	if err != nil {
+		return err
 	}
 	d.home, err = watchFolders([]string{d.path("home"), d.path("runtime")}, d.path("home/.config/go"), d.note)
 	return err

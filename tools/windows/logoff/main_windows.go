@@ -59,10 +59,7 @@ var (
 
 // windowOf returns the window in which a process receives broadcast messages.
 func windowOf(process string) (window uintptr, err error) {
-	class, err := windows.UTF16PtrFromString(broadcast.Class)
-	if err != nil {
-		return 0, err
-	}
+	class, _ := windows.UTF16PtrFromString(broadcast.Class) // a constant without zeros
 	title, err := windows.UTF16PtrFromString(process)
 	if err != nil {
 		return 0, err
