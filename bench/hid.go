@@ -37,12 +37,7 @@ var hidHeadset = testlab.HIDDevice{
 	},
 }
 
-func muteReport(mute bool) []byte {
-	if mute {
-		return []byte{phoneReport, 1}
-	}
-	return []byte{phoneReport, 0}
-}
+func muteReport(mute bool) []byte { return []byte{phoneReport, map[bool]byte{true: 1}[mute]} }
 
 // headsetEndpoints are the headset's audio endpoints, as an endpoint file.
 var headsetEndpoints = fmt.Sprintf(`{"endpoints": [

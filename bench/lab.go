@@ -15,8 +15,7 @@ import (
 	"sidetone/examples"
 )
 
-// stepLimit is the limit for any step that normally takes milliseconds.
-const stepLimit = 15 * time.Second
+const stepLimit = 15 * time.Second // for any step that normally takes milliseconds
 
 // lab is a plugged-in headset with its mute button, and the programs that can report it.
 type lab struct {

@@ -14,8 +14,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// maxTrayRSS is the target for a tray whose menu has been shown.
-const maxTrayRSS = 15 << 20
+const maxTrayRSS = 15 << 20 // the target for a tray whose menu has been shown
 
 // trayChild is a tray on a session bus of its own, with a panel.
 type trayChild struct {

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -64,16 +65,13 @@ func (t Tree) below(folder string) Tree {
 func (t Tree) write(folder string) error {
 	for _, f := range t {
 		name := filepath.Join(folder, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
 		if f.Target != "" {
-			if err := os.Symlink(f.Target, name); err != nil {
-				return err
-			}
-			continue
+			err = errors.Join(err, os.Symlink(f.Target, name))
+		} else {
+			err = errors.Join(err, os.WriteFile(name, f.Data, f.Mode))
 		}
-		if err := os.WriteFile(name, f.Data, f.Mode); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed" // for the manifest
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,14 +105,10 @@ func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r 
 	info.SetProductVersion(r.Version)
 	var resources winres.ResourceSet
 	resources.SetVersionInfo(info)
-	if err := resources.SetIcon(winres.ID(1), icon); err != nil {
-		return nil, err
-	}
-	if err := resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifestOfPrograms); err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	err := resources.WriteToEXE(&out, bytes.NewReader(program))
+	err := errors.Join(resources.SetIcon(winres.ID(1), icon),
+		resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifestOfPrograms),
+		resources.WriteToEXE(&out, bytes.NewReader(program)))
 	return out.Bytes(), err
 }
 

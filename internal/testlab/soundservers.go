@@ -92,10 +92,7 @@ libcamera_monitor.enabled = false
 func (s *SoundServer) writeFiles(files map[string]string) error {
 	for name, content := range files {
 		path := s.path(name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("make folder: %w", err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			return fmt.Errorf("write settings: %w", err)
 		}
 	}

@@ -97,8 +97,7 @@ func (b *Bench) Do(c Command) Answer {
 		return Answer{Error: fmt.Sprintf("%s on port %d: %v", c.Do, c.Port, err)}
 	}
 	if s, ok := b.slots[c.Port]; ok {
-		state := s.device.State()
-		return Answer{State: &state}
+		return Answer{State: new(s.device.State())}
 	}
 	return Answer{}
 }

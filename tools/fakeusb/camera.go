@@ -18,7 +18,7 @@ type camera struct {
 	frames   frameSource
 
 	mu      sync.Mutex
-	shutter bool
+	shutter uint8 // the privacy control: 1 if closed
 }
 
 // Interfaces of the camera.
@@ -184,10 +184,7 @@ func (c *camera) privacyControl(request uint8) ([]byte, error) {
 func (c *camera) privacy() uint8 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shutter {
-		return 1
-	}
-	return 0
+	return c.shutter
 }
 
 // SetShutter closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
@@ -198,7 +195,7 @@ func (c *camera) SetShutter(closed bool) error {
 		attributeValue     = 0x00
 	)
 	c.mu.Lock()
-	c.shutter = closed
+	c.shutter = map[bool]uint8{true: 1}[closed]
 	c.mu.Unlock()
 	return c.status.push([]byte{
 		originVideoControl, entityCamera, eventControlChange, controlPrivacy, attributeValue, c.privacy(),

@@ -267,10 +267,7 @@ func (h *headset) turn(knob control, on bool) error {
 	h.mu.Lock()
 	_, known := h.controls[knob]
 	if known {
-		h.controls[knob] = 0
-		if on {
-			h.controls[knob] = 1
-		}
+		h.controls[knob] = map[bool]int16{true: 1}[on]
 	}
 	h.mu.Unlock()
 	if !known {

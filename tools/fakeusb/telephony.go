@@ -34,7 +34,7 @@ type telephony struct {
 	reports  interruptQueue
 
 	mu       sync.Mutex
-	on       bool // where the switch of PhoneMuteLevel is
+	level    uint8 // the position of the switch of PhoneMuteLevel, as in its reports
 	lamps    uint8
 	settings uint8
 	requests []string
@@ -153,7 +153,7 @@ func (t *telephony) press(on bool) error {
 	switch t.encoding {
 	case PhoneMuteLevel:
 		t.mu.Lock()
-		t.on = on
+		t.level = map[bool]uint8{true: phoneMuteBit}[on]
 		now := t.inputReport()
 		t.mu.Unlock()
 		return t.reports.push(now)
@@ -169,12 +169,7 @@ func (t *telephony) press(on bool) error {
 }
 
 // inputReport is what the interface would report now. The caller holds mu.
-func (t *telephony) inputReport() []byte {
-	if t.on {
-		return []byte{telephonyReportID, phoneMuteBit}
-	}
-	return []byte{telephonyReportID, 0}
-}
+func (t *telephony) inputReport() []byte { return []byte{telephonyReportID, t.level} }
 
 func (t *telephony) control(s Setup, data []byte) ([]byte, error) {
 	if s.standard() {

@@ -105,10 +105,7 @@ func (d *decoys) bus() string             { return d.path("runtime/bus") }
 
 func (d *decoys) write(name, text string) error {
 	path := d.path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o600)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 }
 
 // environment leads programs to the decoys.
@@ -164,8 +161,7 @@ func abandoned(socket string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// patience is how long a connection may take to send something.
-const patience = 200 * time.Millisecond
+const patience = 200 * time.Millisecond // with a connection that has yet to send something
 
 // firstWords describes who has connected, as far as that is known, and what they send first.
 func firstWords(conn net.Conn) string {

@@ -8,12 +8,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
@@ -69,4 +71,36 @@ func run(o options, command []string, stdout, stderr io.Writer) int {
 		return exitTouched
 	}
 	return code
+}
+
+// toolEnvironment tells the Go command, rustup and git where their files in the real home are: a build may use them,
+// whatever it builds.
+func toolEnvironment() ([]string, error) {
+	found := map[string]string{}
+	text, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOENV").Output()
+	if err == nil {
+		err = json.Unmarshal(text, &found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the Go command for its folders (go env): %w", err)
+	}
+	git := os.Getenv("GIT_CONFIG_GLOBAL")
+	if git == "" {
+		git = filepath.Join(os.Getenv("HOME"), ".gitconfig")
+	}
+	if _, err := os.Stat(git); err != nil {
+		git = os.DevNull
+	}
+	found["GIT_CONFIG_GLOBAL"] = git
+	for name, folder := range map[string]string{"RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"} {
+		folder = filepath.Join(os.Getenv("HOME"), folder)
+		if _, err := os.Stat(folder); err == nil && os.Getenv(name) == "" {
+			found[name] = folder
+		}
+	}
+	var env []string
+	for name, value := range found {
+		env = append(env, name+"="+value)
+	}
+	return env, nil
 }

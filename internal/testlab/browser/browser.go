@@ -177,8 +177,8 @@ func (b *Tab) Print() {
 // it is nil.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
-	yes := true
-	r, err := chromedp.Call(b.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
+	p := runtime.EvaluateParams{Expression: expression, ReturnByValue: new(true), AwaitPromise: new(true)}
+	r, err := chromedp.Call(b.ctx, runtime.Evaluate, p)
 	require.NoError(b.t, err, expression)
 	if r.ExceptionDetails != nil {
 		require.Fail(b.t, r.ExceptionDetails.Exception.Description, expression)
@@ -211,8 +211,7 @@ func (b *Tab) Names() map[string][]string {
 // Screenshot returns the whole page as a PNG.
 func (b *Tab) Screenshot() []byte {
 	b.t.Helper()
-	all := true
-	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &all})
+	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: new(true)})
 	require.NoError(b.t, err)
 	return r.Data
 }

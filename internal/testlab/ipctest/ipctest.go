@@ -19,8 +19,7 @@ func Path(t testing.TB) string {
 	return filepath.Join(Folder(t), "s")
 }
 
-// The ports of tests are below the ephemeral ones.
-const firstPort, portCount = 16000, 16000
+const firstPort, portCount = 16000, 16000 // below the ephemeral ports
 
 // Port returns an unused TCP port of 127.0.0.1, reserved for this test even while nobody listens on it: the test holds the UDP
 // port of the same number.
@@ -29,16 +28,12 @@ func Port(t testing.TB) int {
 	for range portCount {
 		port := firstPort + rand.IntN(portCount)
 		// The UDP port comes first: to bind a TCP port that another test holds would get in its way for a moment.
-		held, err := holdUDP(port)
-		if err != nil {
-			continue
+		if held, err := holdUDP(port); err == nil {
+			t.Cleanup(func() { held.Close() })
+			if canListen(port) {
+				return port
+			}
 		}
-		if !canListen(port) {
-			held.Close()
-			continue
-		}
-		t.Cleanup(func() { held.Close() })
-		return port
 	}
 	require.FailNow(t, "no port is free")
 	return 0
