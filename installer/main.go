@@ -113,34 +113,8 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 		return err
 	}
 	for _, arch := range architectures {
-		if o.arch != "" && o.arch != arch {
-			continue
-		}
-		folder := filepath.Join(o.programs, "linux-"+arch)
-		built, err := readPrograms(folder, "sidetone", "sidetone-tray")
-		if err != nil {
-			return err
-		}
-		p := programs{built[0], built[1]}
-		modules, err := modulesOf(ctx, built...)
-		if err != nil {
-			return err
-		}
-		if err := o.packages(ctx, b, arch, p, own, modules, documents); err != nil {
-			return err
-		}
-		if o.makes("msi") {
-			if err := o.windows(ctx, b, arch, own); err != nil {
-				return err
-			}
-		}
-		if o.makes("tar.gz") {
-			if err := o.portable(b, arch, p, own, modules); err != nil {
-				return err
-			}
-		}
-		if o.format == "" {
-			if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
+		if o.arch == "" || o.arch == arch {
+			if err := o.architecture(ctx, b, arch, own, documents); err != nil {
 				return err
 			}
 		}
@@ -151,6 +125,30 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 		}
 	}
 	return o.finish(ctx, b)
+}
+
+// architecture makes everything for one architecture.
+func (o options) architecture(ctx context.Context, b *Brand, arch string, own []byte, documents map[string][]byte) error {
+	folder := filepath.Join(o.programs, "linux-"+arch)
+	built, err := readPrograms(folder, "sidetone", "sidetone-tray")
+	if err != nil {
+		return err
+	}
+	p := programs{built[0], built[1]}
+	modules, err := modulesOf(ctx, built...)
+	if err == nil {
+		err = o.packages(ctx, b, arch, p, own, modules, documents)
+	}
+	if err == nil && o.makes("msi") {
+		err = o.windows(ctx, b, arch, own)
+	}
+	if err == nil && o.makes("tar.gz") {
+		err = o.portable(b, arch, p, own, modules)
+	}
+	if err == nil && o.format == "" {
+		err = o.fakeserver(ctx, b, arch, folder, own)
+	}
+	return err
 }
 
 // templates writes the templates by which administrators of Windows set the policy.

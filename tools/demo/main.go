@@ -92,7 +92,10 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	defer stop()
 
 	fmt.Fprintf(out, "sound: %s\nfake client: 127.0.0.1:%d\n\n", bed.what, client.Port())
-	r := &demoRunner{out: out, client: client}
+	return runSteps(ctx, &demoRunner{out: out, client: client}, bed, stop)
+}
+
+func runSteps(ctx context.Context, r *demoRunner, bed *testbed, stop func()) error {
 	steps := []step{
 		{"the agent starts", nil, holds(0)},
 		{"plug the headset in", bed.plug, holds(2)},
@@ -108,7 +111,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintln(out, "\nEvery step arrived. The client's list is empty, as an orderly stop leaves it.")
+	fmt.Fprintln(r.out, "\nEvery step arrived. The client's list is empty, as an orderly stop leaves it.")
 	return nil
 }
 
