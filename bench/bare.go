@@ -3,22 +3,30 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
+	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/testlab/ipctest"
 )
 
-// bare is a connection to a client, and the two messages that it is to get.
+// bare is a connection to a client, and the two messages for it.
 type bare struct {
 	*wire
 	messages map[bool][]byte // by mute
 	sent     bool            // the mute that was sent last
 }
 
-// bareProgram is the program that follows what its first arguments name until ctx ends. The last three are the
-// transport, the client's address and the folder of the payloads.
+// bareProgram returns a program that runs follow until ctx ends. Its last three arguments are the transport, the client's
+// address and the folder of the payloads; follow gets those before.
 func bareProgram(follow func(context.Context, *bare, []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		n := len(args) - 3
@@ -46,8 +54,133 @@ func bareProgram(follow func(context.Context, *bare, []string) error) func(conte
 	}
 }
 
-// report sends the message for a mute.
 func (b *bare) report(mute bool) error {
 	b.sent = mute
 	return b.send(b.messages[mute])
+}
+
+// bareID is the application id of the bare path. It is not the agent's, which has tokens of its own.
+const bareID = "210987654321098765"
+
+// wire is a connection on which a client has said READY, if the transport has that, and to which prepared messages are
+// written: the least that one can do.
+type wire struct {
+	net.Conn
+	over fakeserver.Transport
+	in   *bufio.Reader
+}
+
+// wireTo connects to a client. Answers are read and dropped.
+func wireTo(ctx context.Context, over fakeserver.Transport, address string) (*wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	if over == fakeserver.IPC {
+		dial = ipctest.Dial
+	}
+	c, err := dial(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the client over %s: %w", over, err)
+	}
+	w := &wire{c, over, bufio.NewReader(c)}
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	if err := w.greet(); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("greet the client over %s: %w", over, err)
+	}
+	if over != fakeserver.HTTP {
+		go func() { _, _ = io.Copy(io.Discard, w.in) }()
+	}
+	return w, nil
+}
+
+// greet returns when the client has said READY or, over HTTP, has answered a request.
+func (w *wire) greet() error {
+	switch w.over {
+	case fakeserver.IPC:
+		const handshake, message = 0, 1
+		if _, err := w.Write(ipcFrame(handshake, []byte(`{"v":1,"client_id":"`+bareID+`"}`))); err != nil {
+			return err
+		}
+		return w.expect(message)
+	case fakeserver.WebSocket:
+		err := w.exchange([]byte("GET /?v=1&encoding=json&client_id=" + bareID + " HTTP/1.1\r\nHost: " + w.host() + "\r\n" +
+			"Connection: Upgrade\r\nUpgrade: websocket\r\n" +
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c2lkZXRvbmUncyBiZW5jaA==\r\n\r\n"))
+		if err != nil {
+			return err
+		}
+		const wholeText = 0x81
+		return w.expect(wholeText)
+	default: // any path but /rpc is answered by every client, and costs nothing
+		return w.exchange([]byte("GET / HTTP/1.1\r\nHost: " + w.host() + "\r\n\r\n"))
+	}
+}
+
+func (w *wire) host() string { return w.RemoteAddr().String() }
+
+// expect reads the first byte of a message, which tells its kind.
+func (w *wire) expect(kind byte) error {
+	got, err := w.in.ReadByte()
+	if err == nil && got != kind {
+		err = fmt.Errorf("the client began a message with %#x instead of %#x", got, kind)
+	}
+	return err
+}
+
+// exchange sends a request over HTTP and waits for the answer, which may take as long as the
+// client likes: closing the wire ends the wait.
+func (w *wire) exchange(request []byte) error {
+	if _, err := w.Write(request); err != nil {
+		return err
+	}
+	reply, err := http.ReadResponse(w.in, nil)
+	if err != nil || reply.StatusCode == http.StatusSwitchingProtocols {
+		return err
+	}
+	defer reply.Body.Close()
+	_, err = io.Copy(io.Discard, reply.Body)
+	return err
+}
+
+// prepare returns the message for a payload, which send takes.
+func (w *wire) prepare(payload []byte) []byte {
+	switch w.over {
+	case fakeserver.IPC:
+		return ipcFrame(1, payload)
+	case fakeserver.WebSocket:
+		return webSocketFrame(payload)
+	default:
+		return append(fmt.Appendf(nil, "POST /rpc?v=1&client_id=%s HTTP/1.1\r\nHost: %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", bareID, w.host(), len(payload)), payload...)
+	}
+}
+
+// send writes with a deadline that does not outlive it: its timer would wake an idle process.
+func (w *wire) send(message []byte) error {
+	if w.over == fakeserver.HTTP {
+		return w.exchange(message)
+	}
+	_ = w.SetWriteDeadline(time.Now().Add(stepLimit))
+	_, err := w.Write(message)
+	_ = w.SetWriteDeadline(time.Time{})
+	return err
+}
+
+// ipcFrame returns header and body of an IPC message, for one write.
+func ipcFrame(opcode uint32, body []byte) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, opcode)
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
+}
+
+// webSocketFrame returns the frame of a text of at most 64 KiB. A mask of zeroes leaves the text as it is.
+func webSocketFrame(text []byte) []byte {
+	const wholeText, masked, longLength = 0x81, 0x80, 126
+	b := []byte{wholeText, masked | byte(len(text))}
+	if len(text) >= longLength {
+		b = binary.BigEndian.AppendUint16([]byte{wholeText, masked | longLength}, uint16(len(text)))
+	}
+	return append(append(b, 0, 0, 0, 0), text...)
 }

@@ -11,15 +11,15 @@ import (
 	"sidetone/internal/signal"
 )
 
-// What the first argument says this program is instead of the bench: the least that could do the agent's
-// job, the baseline of most figures.
+// With one of these as its first argument this program is a bare path instead of the bench: the least that could do the agent's
+// job, and the baseline of most figures.
 const (
-	soundBare = "bare-path"      // sends what a sound server says
-	hidBare   = "bare-hid-path"  // sends what a HID device says
-	pushBare  = "bare-push-path" // sends what is pushed
+	soundBare = "bare-path"      // reports the mute of a sound server
+	hidBare   = "bare-hid-path"  // reports the mute of a HID device
+	pushBare  = "bare-push-path" // reports what is pushed
 )
 
-// followSound sends the mute of a sound server's source. from are the server's socket and the source's name.
+// followSound reports the mute of a source. from holds the sound server's socket and the source's name.
 func followSound(ctx context.Context, b *bare, from []string) error {
 	if len(from) != 2 {
 		return errors.New("the bare path from a sound server needs its socket and the name of a source")
@@ -64,7 +64,7 @@ func followSound(ctx context.Context, b *bare, from []string) error {
 	}
 }
 
-// followHID sends a message for each report. from is the path of the node.
+// followHID reports the mute in each HID report. from holds the path of the node.
 func followHID(ctx context.Context, b *bare, from []string) error {
 	node, err := os.Open(from[0])
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// changeGap keeps the changes so far apart that the agent's pacing never has to wait.
+	// changeGap is long enough that the agent's pacing never delays a change.
 	changeGap = 30 * time.Millisecond
-	// changeSpread keeps them from falling into step with a timer of anybody.
+	// changeSpread keeps the changes out of step with anybody's timer.
 	changeSpread = 10 * time.Millisecond
 	warmUp       = 10 // changes of each round that do not count
 )
 
-// measureChanges presses the headset's mute button and takes the time until the client has the
+// measureChanges presses the headset's mute button and measures the time until the client has the
 // whole payload, through the agent and through the bare path.
 func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]row, error) {
 	return func(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
@@ -39,6 +39,13 @@ func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]ro
 
 // changes is a round in which a program is started and the button pressed. It returns how long each press took.
 func (l *lab) changes(program func(*place) command, s setup) func(context.Context) (sample, error) {
+	return l.round(program, s, func(ctx context.Context, c *child, n int) (sample, error) { return c.alternate(ctx, n, l.press) })
+}
+
+// round is a round in which a program is started and the mute changed n times.
+func (l *lab) round(
+	program func(*place) command, s setup, change func(ctx context.Context, c *child, n int) (sample, error),
+) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (took sample, err error) {
 		c, err := l.start(ctx, program, s)
 		if err != nil {
@@ -48,12 +55,12 @@ func (l *lab) changes(program func(*place) command, s setup) func(context.Contex
 		if err := pause(ctx, afterStart); err != nil {
 			return nil, err
 		}
-		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
+		return change(ctx, c, pick(l.bench, 40, 10))
 	}
 }
 
-// alternate sets the mute n times, an even number, beyond those that warm up, and returns how
-// long each change took to arrive at the last of the clients. It ends unmuted.
+// alternate sets the mute n times, an even number, after some changes that warm up, and returns how
+// long each took to arrive at the last of the clients. It ends unmuted.
 func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) (sample, error) {
 	var took sample
 	for i := range warmUp + n {

@@ -3,19 +3,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"sidetone/fakeserver"
 	"sidetone/internal/testlab"
 )
 
-// command is how a program is started.
 type command struct {
 	name      string
 	args, env []string
@@ -29,7 +28,7 @@ type child struct {
 	*place
 	began   time.Time       // right before it was started
 	first   time.Duration   // from then until its clients had the headset
-	waiting context.Context // ends with it
+	waiting context.Context // ends when the program does
 }
 
 // start starts the clients and a program, and waits until it has reported the headset to each.
@@ -75,7 +74,7 @@ func (c *child) start(dir string, what command) error {
 	return nil
 }
 
-// await returns when a client has got the next payload that is wanted, and leaves it in last.
+// await returns when a client has got the next payload that is wanted, which is then its last.
 func (c *child) await(ctx context.Context, cl *client, what string, wanted func(fakeserver.Payload) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepLimit, fmt.Errorf("not within %s", stepLimit))
 	defer cancel()
@@ -97,8 +96,7 @@ func (c *child) await(ctx context.Context, cl *client, what string, wanted func(
 	}
 }
 
-// awaitMute returns when every client has the mute, with the payload that was the last to
-// bring it.
+// awaitMute returns when every client has the mute, with the payload that brought it to the slowest.
 func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Payload, err error) {
 	wanted := func(p fakeserver.Payload) bool { return mutes(p, mute) }
 	for _, cl := range c.clients {
@@ -144,12 +142,12 @@ func (c *child) stop() error {
 	return nil
 }
 
-// tail is the end of what it has printed.
+// tail returns the end of what the program has printed.
 func (c *child) tail() string {
 	const size = 2 << 10
 	b, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()
 	}
-	return string(bytes.ToValidUTF8(b[max(0, len(b)-size):], []byte("?")))
+	return strings.ToValidUTF8(string(b[max(0, len(b)-size):]), "?")
 }

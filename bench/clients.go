@@ -11,12 +11,12 @@ import (
 	"sidetone/fakeserver"
 )
 
-// setup says which clients a program finds, and what the agent is told of them.
+// setup is which clients a program finds, and the agent's settings for them.
 type setup struct {
 	transports []fakeserver.Transport // the agent's setting; the bare path takes the first
 	clients    int
 	options    fakeserver.Options // of each client; the bench chooses the port and the folder
-	socket     bool               // each has an IPC socket
+	socket     bool               // each client has an IPC socket
 }
 
 var (
@@ -27,17 +27,16 @@ var (
 	}
 )
 
-// place is where the clients of one program listen, and nobody else's.
+// place is where the clients of one program listen, and no others.
 type place struct {
 	setup
 	folder  string // for IPC sockets
 	clients []*client
 }
 
-// client is a stand-in client, and how much of what it got was looked at.
 type client struct {
 	*fakeserver.Server
-	last fakeserver.Payload // the last that was looked at
+	last fakeserver.Payload // that was looked at
 }
 
 // open starts the clients.
@@ -69,7 +68,7 @@ func (p *place) close() error {
 	return os.RemoveAll(p.folder)
 }
 
-// settings are the agent's, as environment. It must not find the clients of people.
+// settings returns the agent's settings as environment variables. It must not find the user's own clients.
 func (p *place) settings() []string {
 	var ports, transports []string
 	for _, c := range p.clients {
@@ -83,7 +82,7 @@ func (p *place) settings() []string {
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder,
 		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
 		"SIDETONE_CONTROL_SOCKET=" + p.controlSocket(),
-		"XDG_RUNTIME_DIR=" + p.folder, // several agents run at once, each for the same application
+		"XDG_RUNTIME_DIR=" + p.folder, // several agents of one application run at once
 	}
 	if p.options.Refill > 0 {
 		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+p.options.Refill.String())
@@ -91,10 +90,8 @@ func (p *place) settings() []string {
 	return env
 }
 
-// controlSocket is where the agent of the place has its local API.
 func (p *place) controlSocket() string { return p.folder + controlName }
 
-// address is what wireTo needs.
 func (c *client) address(over fakeserver.Transport) string {
 	if over == fakeserver.IPC {
 		return c.IPCPath()
@@ -102,10 +99,8 @@ func (c *client) address(over fakeserver.Transport) string {
 	return fmt.Sprintf("127.0.0.1:%d", c.Port())
 }
 
-// lists reports whether a payload has the headset.
 func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }
 
-// mutes reports whether a payload lists the headset with the given mute.
 func mutes(p fakeserver.Payload, mute bool) bool {
 	for _, d := range p.Devices {
 		if d.HardwareMute != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
-	"sidetone/examples"
 	"sidetone/internal/platform/audio/wasapi/wasapitest"
 	"sidetone/internal/platform/windows/com"
 )
@@ -14,17 +12,15 @@ import (
 // coreAudioBare is the first argument of the bare path from Core Audio.
 const coreAudioBare = "bare-path"
 
-// openCoreAudio is a headset at the stand-in for Core Audio, which tools/windows/bench.sh has installed.
+// openCoreAudio plugs a headset into the stand-in for Core Audio, which tools/windows/bench.sh has installed.
 func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 	shared, err := wasapitest.Open()
 	if err != nil {
 		return nil, err
 	}
 	headset := wasapitest.Headset700()
-	for _, e := range headset {
-		if err := shared.Put(e, true); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(shared.Put(headset[0], true), shared.Put(headset[1], true)); err != nil {
+		return nil, err
 	}
 	leave, err := com.Enter()
 	if err != nil {
@@ -37,25 +33,18 @@ func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
 	return l.opened(ctx, l.setUp(headset[0].ID))
 }
 
-// setUp has the microphone muted by this process, and writes the files that the agent reads.
+// setUp makes this process mute the microphone, and writes the files that the agent reads.
 func (l *lab) setUp(microphone string) error {
 	volume, err := wasapitest.OpenVolume(microphone)
 	if err != nil {
 		return err
 	}
 	l.press = func(_ context.Context, mute bool) error { return volume.SetMute(mute) }
-	config, err := os.MkdirTemp(l.dir, "config")
-	if err != nil {
-		return err
-	}
-	catalogue := filepath.Join(config, "acme.yaml")
-	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	l.env = append(withoutSettings(os.Environ()), "APPDATA="+config, "LOCALAPPDATA="+config)
 	l.bareArgs = []string{coreAudioBare, microphone}
-	return os.WriteFile(catalogue, examples.Acme, 0o600)
+	return l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
 }
 
-// followCoreAudio sends the mute of an endpoint, whose id is from.
+// followCoreAudio reports the mute of an endpoint. from holds its id.
 func followCoreAudio(ctx context.Context, b *bare, from []string) error {
 	leave, err := com.Enter()
 	if err != nil {

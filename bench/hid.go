@@ -19,8 +19,8 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// hidAgent makes this program an agent whose HID devices are in another folder than those of the
-// system, which the shipped one cannot be told.
+// hidAgent as the first argument makes this program an agent with HID devices in a folder of its own, which
+// the shipped agent has no setting for.
 const hidAgent = "hid-agent"
 
 const phoneReport = 1 // number of the input report
@@ -37,22 +37,16 @@ var hidHeadset = testlab.HIDDevice{
 	},
 }
 
-// muteReport is what the headset sends when its switch is turned.
-func muteReport(mute bool) []byte {
-	if mute {
-		return []byte{phoneReport, 1}
-	}
-	return []byte{phoneReport, 0}
-}
+func muteReport(mute bool) []byte { return []byte{phoneReport, map[bool]byte{true: 1}[mute]} }
 
-// headsetEndpoints is what a sound server says of the headset, as an endpoint file.
+// headsetEndpoints are the headset's audio endpoints, as an endpoint file.
 var headsetEndpoints = fmt.Sprintf(`{"endpoints": [
 	{"id": "mic", "name": "Acme Headset 700 Mono", "type": "audioinput", %[1]s},
 	{"id": "speaker", "name": "Acme Headset 700 Analog Stereo", "type": "audiooutput", %[1]s}
 ]}`, fmt.Sprintf(`"bus": "usb", "vid": %q, "pid": %q, "serial": %q, "container": %q`,
 	hidHeadset.VID, hidHeadset.PID, hidHeadset.Serial, hidHeadset.Container()))
 
-// openHID is a headset without a sound server.
+// openHID plugs in a headset without a sound server.
 func openHID(ctx context.Context, b *bench) (*lab, error) {
 	root, err := os.MkdirTemp(b.dir, "hid")
 	if err != nil {
@@ -77,7 +71,7 @@ func openHID(ctx context.Context, b *bench) (*lab, error) {
 	return l.opened(ctx, nil)
 }
 
-// runHIDAgent is the agent until ctx ends. args is the folder that holds sys and dev; the settings are in the environment.
+// runHIDAgent runs the agent until ctx ends. args holds the folder of sys and dev; the settings are in the environment.
 func runHIDAgent(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("the agent needs the folder that holds sys and dev")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// tick is how often watch looks. What a process does within a few of them is one wake-up.
+// tick is the interval of watch. What a process does in consecutive ticks is one wake-up.
 const tick = 100 * time.Millisecond
 
 // idlers are an agent and a bare path that have nothing to do.
@@ -21,20 +21,19 @@ type idlers struct {
 	what        string
 	agent, bare *child
 	against     string  // what bare is; "": a bare path that is connected and idle
-	most        float64 // wake-ups a minute of the agent
-	switches    float64 // context switches a minute on a quiet machine above those of the bare path; 0: wake-ups count there, too, and in all
+	most        float64 // the limit for the agent's wake-ups a minute
+	switches    float64 // the limit for context switches a minute on a quiet machine, above the bare path's; 0: most holds there, too
 }
 
-// surroundings are what goes on beside idle programs.
+// surroundings are what else happens while programs are idle.
 type surroundings struct {
 	idle    []idlers
 	period  time.Duration
 	beside  string
 	folders []string // into which temporary files are written
-	more    float64  // wake-ups a minute that an agent may have for that
+	more    float64  // further wake-ups a minute that this allows an agent
 }
 
-// count counts what idle programs do.
 func (s surroundings) count(ctx context.Context) ([]row, error) {
 	writing, end := context.WithCancel(ctx)
 	defer end()
@@ -82,8 +81,8 @@ func (i idlers) row(s surroundings, agent, bare []usage) row {
 	return r
 }
 
-// writeFiles makes, writes and removes temporary files in a folder, many at once in each second
-// until ctx ends: so the bursts can be told apart.
+// writeFiles makes, writes and removes temporary files in a folder until ctx ends: a burst each second, so that
+// the bursts can be told apart.
 func writeFiles(ctx context.Context, dir string) error {
 	for pause(ctx, time.Second) == nil {
 		for n := range 20 {
@@ -96,8 +95,7 @@ func writeFiles(ctx context.Context, dir string) error {
 	return nil
 }
 
-// watch reads what processes have used, from the start to the end of a period. It does not
-// wake them.
+// watch reads what processes have used at each tick of a period, without waking them.
 func watch(ctx context.Context, period time.Duration, of []*child) ([][]usage, error) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -121,8 +119,7 @@ func watch(ctx context.Context, period time.Duration, of []*child) ([][]usage, e
 	}
 }
 
-// wakeUps counts the times at which a process ran from one reading to the next, after a tick in
-// which it had not.
+// wakeUps counts the ticks in which a process ran, after one in which it did not.
 func wakeUps(readings []usage) int {
 	n, quiet := 0, true
 	for i := 1; i < len(readings); i++ {
@@ -135,5 +132,4 @@ func wakeUps(readings []usage) int {
 	return n
 }
 
-// switches counts context switches.
 func switches(readings []usage) int { return readings[len(readings)-1].switches - readings[0].switches }

@@ -12,17 +12,15 @@ import (
 )
 
 const (
-	// watchdog is the time that the user unit gives the agent.
+	// watchdog is the agent's watchdog timeout in the user unit.
 	watchdog = 240 * time.Second
-	// maxIdleRSS is the target for an agent that has just been started, without the features that
-	// have a budget of their own.
-	maxIdleRSS = 17 << 20
+	// maxIdleRSS is the target for an agent that has just been started.
+	maxIdleRSS = 17<<20 + featureBudget
 )
 
-// measureIdle leaves agents alone, one on each kind of sound server and beside each a bare path,
-// and counts how often they wake up: beside a program that writes temporary files as compilers do,
-// with such files in the very folders of the sockets, which have to be watched, and, with a tray, on a
-// quiet machine. One more agent has no client: by then it has searched for minutes.
+// measureIdle counts how often idle agents wake up, one on each kind of sound server and beside each a bare path:
+// while a program writes temporary files as compilers do, while such files come and go in the folders of the sockets, which
+// the agent has to watch, and, with a tray, on a quiet machine. One more agent has no client: by then it has searched for minutes.
 func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	var all []idlers
 	stop := func(c interface{ stop() error }) { err = errors.Join(err, c.stop()) }
@@ -72,11 +70,11 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	rows[0].note = fmt.Sprintf("Wake-ups are counted from outside, by reading /proc every %s: one is a run of readings with context "+
 		"switches in between, of which there are several, because several threads of the Go runtime take part. Context switches are those "+
 		"of all threads. An agent that is connected has a service manager, whose watchdog it tells every %s that it is well.", tick, watchdog/2)
-	memory, err := b.idleMemory(all)
+	memory, err := idleMemory(all)
 	return append(rows, memory...), err
 }
 
-// startIdlers starts an agent that is supervised at that address, and the bare path.
+// startIdlers starts an agent that reports to a service manager at an address, and the bare path.
 func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err error) {
 	i = idlers{what: "connected and idle on " + l.kind, most: 2, switches: 2.5}
 	if i.bare, err = l.start(ctx, l.bare, overIPC); err != nil {
@@ -89,7 +87,7 @@ func startIdlers(ctx context.Context, l *lab, manager net.Addr) (i idlers, err e
 	return i, err
 }
 
-// listenAsManager is where a service manager hears from its service. It hears, and does nothing.
+// listenAsManager opens the socket on which a service manager hears from its service, and ignores what comes.
 func (b *bench) listenAsManager() (*net.UnixConn, error) {
 	address := filepath.Join(b.dir, "manager")
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
@@ -107,18 +105,13 @@ func (b *bench) surroundings(all, quiet []idlers) []surroundings {
 		sockets = append(sockets, i.agent.folder)
 	}
 	return []surroundings{
-		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // the folders of the sockets are in it
+		{all, period, " beside a program that writes temporary files", []string{b.dir}, 0}, // which holds the folders of the sockets
 		{all, period, " with a burst of temporary files in the folder of the sockets each second", sockets, 60},
 		{quiet, pick(b, 10*time.Minute, period), "", nil, 0},
 	}
 }
 
-func (b *bench) idleMemory(all []idlers) (rows []row, err error) {
-	code, err := codeOf(agentPath)
-	if err != nil {
-		return nil, err
-	}
-	most := maxIdleRSS + linked(code, func(f feature) int64 { return f.rss })
+func idleMemory(all []idlers) (rows []row, err error) {
 	for _, i := range all {
 		agent, err := i.agent.usage()
 		if err != nil {
@@ -130,12 +123,12 @@ func (b *bench) idleMemory(all []idlers) (rows []row, err error) {
 		}
 		rows = append(rows, row{
 			figure: i.what + ": resident memory", measured: agent.memory(), baseline: bare.memory() + ", bare path",
-			ratio: times(ratioOf(agent.rss, bare.rss)), target: "≤ " + mib(most), met: agent.rss <= most,
+			ratio: times(ratioOf(agent.rss, bare.rss)), target: "≤ " + mib(maxIdleRSS), met: agent.rss <= maxIdleRSS,
 		})
 	}
 	return rows, nil
 }
 
-// settling is what a process gets between its first payload, or the loss of its client, and
-// the first look at it. An agent searches for up to 9 s with growing waits.
+// settling is the time between a process's first payload, or the loss of its client, and the first
+// measurement. An agent searches for up to 9 s with growing waits.
 const settling = 12 * time.Second

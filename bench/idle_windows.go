@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// maxIdleMore is how much more memory the agent may have than a Go program that sleeps.
+// maxIdleMore is how much more memory the agent may use than a Go program that sleeps.
 const maxIdleMore = 8 << 20
 
-// idleOver has how long an agent is left alone before it is watched, and how long it is watched. It still looks for further clients half
-// a minute after a new list and, where nothing tells of them, after 3 min once in 5 to 6 min.
+// idleOver is how long an agent is left alone before it is watched, and how long it is watched. It looks for further clients half
+// a minute after a new list and, where it is not notified of them, after 3 min once in 5 to 6 min.
 var idleOver = []struct {
 	setup
 	before, period time.Duration
@@ -45,14 +45,12 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	return rows, nil
 }
 
-// startSleeper starts a Go program that sleeps.
 func (b *bench) startSleeper() (*child, error) {
 	program := filepath.Join(filepath.Dir(b.self), "sleeper.exe") // as tools/windows/bench.sh makes it
 	sleeper := &child{place: &place{}}
 	return sleeper, sleeper.start(b.dir, command{name: "Go program that sleeps", args: []string{program, b.dir}})
 }
 
-// idle counts what an agent does that has a client.
 func (l *lab) idle(ctx context.Context, s setup, before, period time.Duration, sleeper *child) (rows []row, err error) {
 	agent, err := l.start(ctx, l.agent, s)
 	if err != nil {

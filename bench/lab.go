@@ -11,31 +11,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sidetone/examples"
 )
 
-// stepLimit is how long any one thing may take that normally takes milliseconds.
-const stepLimit = 15 * time.Second
+const stepLimit = 15 * time.Second // for any step that normally takes milliseconds
 
-// lab is a headset that is plugged in somewhere, its mute button, and the programs that can report it.
+// lab is a plugged-in headset with its mute button, and the programs that can report it.
 type lab struct {
 	*bench
 	kind      string // what the headset is plugged into
-	what      string // what pressing the button makes, in a row
+	what      string // what pressing the button causes, for a row
 	p50, p99  limit  // the targets for a press
-	note      string // of its rows
+	note      string // for its rows
 	press     func(ctx context.Context, mute bool) error
 	agentArgs []string
-	env       []string // of the agent, without the settings that come from its clients
+	env       []string // of the agent, without the settings that depend on its clients
 	bareArgs  []string // what the bare path follows
-	payloads  string   // folder of what the bare path sends
+	payloads  string   // folder of the payloads that the bare path sends
 	close     func() error
 }
 
-// openLab opens a lab.
 type openLab func(context.Context, *bench) (*lab, error)
 
-// opened lets the agent run once, to learn what the bare path has to send. It closes the lab
-// where that fails, or something has failed before.
+// opened runs the agent once, to learn what the bare path has to send. It closes the lab if that fails, or if
+// err says that something has failed before.
 func (l *lab) opened(ctx context.Context, err error) (*lab, error) {
 	if err == nil {
 		l.payloads, err = os.MkdirTemp(l.dir, "payloads")
@@ -47,6 +47,21 @@ func (l *lab) opened(ctx context.Context, err error) (*lab, error) {
 		return nil, errors.Join(fmt.Errorf("prepare %s: %w", l.kind, err), l.close())
 	}
 	return l, nil
+}
+
+// useExample makes the agent read the example catalogue. folders are the variables that name the folder of its settings.
+func (l *lab) useExample(env []string, folders ...string) error {
+	config, err := os.MkdirTemp(l.dir, "config")
+	if err != nil {
+		return err
+	}
+	l.env = withoutSettings(env)
+	for _, name := range folders {
+		l.env = append(l.env, name+"="+config)
+	}
+	catalogue := filepath.Join(config, "acme.yaml")
+	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
+	return os.WriteFile(catalogue, examples.Acme, 0o600)
 }
 
 // capture stores the agent's own payloads, of a muted and of an open microphone.
@@ -75,12 +90,11 @@ func payloadFile(dir string, mute bool) string {
 	return filepath.Join(dir, fmt.Sprintf("mute-%t.json", mute))
 }
 
-// agent is the real agent.
 func (l *lab) agent(p *place) command {
 	return command{"agent", l.agentArgs, append(slices.Clone(l.env), p.settings()...)}
 }
 
-// bare is the bare path. It knows the first client only.
+// bare is the bare path. It reports to the first client only.
 func (l *lab) bare(p *place) command { return l.bareProgram("bare path", p, l.bareArgs...) }
 
 func (l *lab) bareProgram(name string, p *place, args ...string) command {
@@ -89,7 +103,7 @@ func (l *lab) bareProgram(name string, p *place, args ...string) command {
 	return command{name, args, os.Environ()}
 }
 
-// withoutSettings removes settings of the agent that the bench did not make.
+// withoutSettings removes the agent's settings, which the bench has not made.
 func withoutSettings(env []string) []string {
 	return slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, "SIDETONE_") })
 }

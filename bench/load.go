@@ -15,45 +15,42 @@ import (
 )
 
 const (
-	// maxRSS is the target for resident memory after much has happened.
+	// maxRSS is the target for resident memory after a load.
 	maxRSS = 20 << 20
 	// maxPerSecond is how many payloads a second a client may get.
 	maxPerSecond = 50
-	// floodConnections is how many connections share the pushes: each waits for its answer.
+	// floodConnections is how many connections share the pushes: each waits for its answers.
 	floodConnections = 8
 )
 
 // load is many more changes of the mute than a client takes lists.
 type load struct {
-	what      string // that the changes are, for the rows
-	rate      int    // changes per second that are tried; below nine tenths of it nothing is proven
+	what      string // name of the changes in the rows
+	rate      int    // changes per second that are tried; fewer than nine tenths of it prove nothing
 	length    time.Duration
-	maxGrowth int64 // what two readings of the memory of a process that does not grow may differ by
+	maxGrowth int64 // by which two readings of a process's memory may differ although it does not grow
 	connect   func(context.Context, *child) (*changer, error)
 }
 
-// changer is what makes the changes.
 type changer struct {
 	sources []func(ctx context.Context, n int) error // they take turns; each waits until its change is made
-	last    func(ctx context.Context, n int) error   // one more, behind all others
-	isLast  func(fakeserver.Payload) bool            // tells the payload that bears it
+	last    func(ctx context.Context, n int) error   // one more, after all others
+	isLast  func(fakeserver.Payload) bool            // recognises the payload with the last change
 	close   func()
 
 	next atomic.Int64 // number of the next change
 	sent atomic.Int64
 }
 
-// loadResult is what has become of a program under load.
 type loadResult struct {
 	rate              float64       // changes per second
 	sent              int           // changes
 	first, last       usage         // before and after them
 	payloads, busiest int           // payloads in all, and in the busiest second
-	right             bool          // the last payload bore the last change
+	right             bool          // the last payload had the last change
 	late              time.Duration // from the last change to the last payload, 0 if that came before
 }
 
-// measureStorm presses the mute button 1,000 times per second.
 func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	return load{
@@ -69,7 +66,6 @@ func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	}.measure(ctx, l, l.bare, "bare path")
 }
 
-// measureFlood pushes 10,000 times per second.
 func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	return load{
@@ -79,8 +75,8 @@ func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	}.measure(ctx, l, l.pushServer, "bare server")
 }
 
-// connectPushers connects as many pushes of one owner. Their numbers tell which of them is the
-// last, whichever way they come; the last one bears a flag that no push before it has.
+// connectPushers opens floodConnections connections of one owner. Sequence numbers tell which push is the
+// last, in whatever order they arrive; the last has a flag that no push before it has.
 func connectPushers(ctx context.Context, c *child) (*changer, error) {
 	var all []*pusher
 	f := &changer{close: func() {
@@ -150,7 +146,7 @@ func (o load) measure(ctx context.Context, l *lab, baseline func(*place) command
 	}, nil
 }
 
-// on puts the load on a program: a tenth of it that does not count, and then all of it.
+// on puts the load on a program: first a tenth of it, which does not count, and then all of it.
 func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r loadResult, err error) {
 	c, err := l.start(ctx, program, overIPC)
 	if err != nil {
@@ -193,7 +189,7 @@ func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r l
 	return r, nil
 }
 
-// makeChanges makes changes for a while. What could not be made in time is not made up for.
+// makeChanges makes changes for a while. It does not make up for changes that were late.
 func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -226,8 +222,7 @@ func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duratio
 	return nil
 }
 
-// usageAtRest leaves a program alone for a second, in which whatever else there is comes, and returns
-// what it has used by then.
+// usageAtRest leaves a program alone for a second, in which it may finish, and returns what it has used by then.
 func (c *child) usageAtRest(ctx context.Context) (usage, error) {
 	if err := pause(ctx, time.Second); err != nil {
 		return usage{}, err
@@ -235,14 +230,12 @@ func (c *child) usageAtRest(ctx context.Context) (usage, error) {
 	return c.usage()
 }
 
-// newest is the last payload that the first client has got.
 func (c *child) newest() fakeserver.Payload {
 	all := c.clients[0].Payloads()
 	return all[len(all)-1]
 }
 
-// busiest returns the largest number of times, which are in rising order, that fall into any
-// one window of the given length.
+// busiest returns the largest number of times, which are in ascending order, in any window of the given length.
 func busiest(times []time.Time, window time.Duration) int {
 	most, first := 0, 0
 	for i, t := range times {

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
-// machine describes what the figures were measured on. It names no host and no path.
+// machine describes the machine without naming host or paths.
 func machine(servers map[string]string, before, after string) []string {
 	lines := []string{
 		fmt.Sprintf("CPU: %s, %d cores", valueIn(proc+"/cpuinfo", ":", "model name"), runtime.NumCPU()),
@@ -26,7 +28,6 @@ func machine(servers map[string]string, before, after string) []string {
 	return append(lines, fmt.Sprintf("Load average over 1, 5 and 15 minutes: %s before the run, %s after it", before, after))
 }
 
-// loadAverage tells how busy the machine is with other things.
 func loadAverage() string {
 	return strings.Join(strings.Fields(contents(proc+"/loadavg") + " ? ?")[:3], " ")
 }
@@ -39,4 +40,68 @@ func valueIn(path, separator, key string) string {
 func contents(path string) string {
 	b, _ := os.ReadFile(path)
 	return cmp.Or(strings.TrimSpace(string(b)), "unknown")
+}
+
+type usage struct {
+	switches int           // context switches of all its threads, voluntary and not
+	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond
+	rss      int64         // resident memory now, in bytes
+	files    int64         // the part of rss that is pages of files, such as the program and its libraries
+}
+
+// readUsage reads the usage of a process from /proc. Threads that have ended do not count.
+func readUsage(pid int) (usage, error) {
+	var u usage
+	base := fmt.Sprintf("%s/%d", proc, pid)
+	threads, err := filepath.Glob(base + "/task/*")
+	if err != nil {
+		return u, err
+	}
+	for _, thread := range threads {
+		status, err := fields(thread+"/status", ":")
+		if err != nil {
+			return u, err
+		}
+		u.switches += int(number(status["voluntary_ctxt_switches"]) + number(status["nonvoluntary_ctxt_switches"]))
+		ran, err := os.ReadFile(thread + "/schedstat") // the first number is nanoseconds on a CPU
+		if err != nil {
+			return u, fmt.Errorf("read the CPU time of a thread: %w", err)
+		}
+		u.cpu += time.Duration(number(string(ran)))
+	}
+	status, err := fields(base+"/status", ":")
+	if err != nil {
+		return u, err
+	}
+	u.rss, u.files = number(status["VmRSS"])<<10, number(status["RssFile"])<<10
+	if u.rss == 0 {
+		return u, fmt.Errorf("process %d has no resident memory: it has ended", pid)
+	}
+	return u, nil
+}
+
+// memory shows resident memory, and how much of it other processes may share.
+func (u usage) memory() string { return fmt.Sprintf("%s, %s of it files", mib(u.rss), mib(u.files)) }
+
+// fields reads a file of lines "key: value", or with another separator. The first of equal keys counts.
+func fields(path, separator string) (map[string]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a system file: %w", err)
+	}
+	m := make(map[string]string)
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, separator)
+		key = strings.TrimSpace(key)
+		if _, known := m[key]; !known {
+			m[key] = strings.TrimSpace(value)
+		}
+	}
+	return m, nil
+}
+
+// number reads the number at the start of a value such as "5132 kB"; 0 if there is none.
+func number(s string) (n int64) {
+	_, _ = fmt.Sscan(s, &n)
+	return n
 }

@@ -1,7 +1,7 @@
 //go:build linux || windows
 
 // Command bench measures the agent, each figure beside a bare baseline of the same run, and
-// writes bench/RESULTS.md. The machine's noise meets both alike, so the ratios are the claim.
+// writes bench/RESULTS.md. The machine's noise affects both alike, so the ratios are the claim.
 package main
 
 import (
@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-const measurementLimit = 20 * time.Minute // after which a measurement has failed
+const measurementLimit = 20 * time.Minute
 
-// measurement is one step of the bench.
 type measurement struct {
 	name, what string
 	labs       []openLab // what it needs; measure gets them in this order
@@ -49,7 +48,6 @@ type bench struct {
 	servers map[string]string // versions of the sound servers that were measured with, by kind
 }
 
-// pick returns full, or quick in a quick run.
 func pick[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick

@@ -17,7 +17,7 @@ var measurements = []measurement{
 	{"tray", "what a tray costs that nobody uses", []openLab{openCoreAudio}, measureIdleTray},
 }
 
-// programs are what this one is instead of the bench, by its first argument.
+// programs are what this program can be instead of the bench, by its first argument.
 var programs = map[string]func(context.Context, []string) error{coreAudioBare: bareProgram(followCoreAudio)}
 
 const preamble = `# Results of make bench-windows

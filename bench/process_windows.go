@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// proc is where Linux tells of processes, as a Windows program sees it under Wine.
+	// proc is Linux' /proc, as a Windows program sees it under Wine.
 	proc           = `Z:\proc`
-	terminatedCode = 1 // of a program that was ended: there is no other way
-	// afterStart is as long as the agent is busy after its start: miniaudio lists in a process of its own, which Wine starts slowly.
+	terminatedCode = 1 // of a program that was killed: there is no other way to end it
+	// afterStart is how long the agent is busy after its start: miniaudio lists in a process of its own, which Wine starts slowly.
 	afterStart = 3 * time.Second
 )
 
-// terminated is what the bench itself is ended by.
+// terminated ends the bench itself.
 var terminated = os.Interrupt
 
 func (c *child) terminate() { _ = c.cmd.Process.Kill() }
 
-// pid is the number that Linux knows the process by: that of whatever has the same name and arguments, the last of which is of this bench
-// alone.
+// pid is the process's number on Linux: it finds the process by its name and arguments, of which the last is unique to this bench.
 func (c *child) pid() (int, error) {
 	processes, err := os.ReadDir(proc)
 	if err != nil {
@@ -45,8 +44,8 @@ func (c *child) pid() (int, error) {
 	return 0, fmt.Errorf("no process of Linux is the %s; its last words:\n%s", c.name, c.tail())
 }
 
-// controlName follows the beginning of the names of pipes in that of the agent's own, which no folder has.
+// controlName ends the name of the agent's own pipe, after the common beginning of all.
 const controlName = "-agent"
 
-// socketFolder is the beginning of the names of new pipes.
+// socketFolder returns the beginning of the names of new pipes.
 func socketFolder(string) (string, error) { return `\\.\pipe\sidetone-bench-` + rand.Text(), nil }

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,24 +17,13 @@ import (
 	"sidetone/internal/devices"
 )
 
-// pushedProduct is what the vendor's software speaks of: the headset of the lab.
 const pushedProduct = "acme-headset-700"
 
-// measurePush pushes the mute over the local API, as a vendor's software does, and takes the
-// time until the client has the whole payload.
-func measurePush(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+// measurePush pushes the mute over the local API, as a vendor's software does, and measures the time until the client has
+// the whole payload.
+func measurePush(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
-	pushes := func(program func(*place) command) func(context.Context) (sample, error) {
-		return func(ctx context.Context) (took sample, err error) {
-			c, err := l.start(ctx, program, overIPC)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { err = errors.Join(err, c.stop()) }()
-			return c.alternatePushes(ctx, pick(b, 40, 10))
-		}
-	}
-	took, err := inTurns(ctx, 5, pushes(l.agent), pushes(l.pushServer))
+	took, err := inTurns(ctx, 5, l.round(l.agent, overIPC, alternatePushes), l.round(l.pushServer, overIPC, alternatePushes))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +34,7 @@ func measurePush(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 }
 
 // alternatePushes is alternate over one connection.
-func (c *child) alternatePushes(ctx context.Context, n int) (sample, error) {
+func alternatePushes(ctx context.Context, c *child, n int) (sample, error) {
 	p, err := dialPusher(ctx, c.controlSocket())
 	if err != nil {
 		return nil, err
@@ -59,8 +47,7 @@ func (c *child) alternatePushes(ctx context.Context, n int) (sample, error) {
 	})
 }
 
-// pusher is a vendor's software with one connection. It talks HTTP by hand, which costs the
-// machine less than a client does.
+// pusher is a vendor's software with one connection. Hand-written HTTP costs the machine less than Go's client.
 type pusher struct {
 	net.Conn
 	in *bufio.Reader
@@ -76,11 +63,9 @@ func dialPusher(ctx context.Context, socket string) (*pusher, error) {
 	return &pusher{c, bufio.NewReader(c)}, nil
 }
 
-// muted is a state for push.
 func muted(mute bool) string { return fmt.Sprintf(`{"hardware_mute":%t}`, mute) }
 
-// push returns when the push has been answered. One that a later push has overtaken is refused,
-// which is as it should be.
+// push returns when the push has been answered. It is right that the agent refuses a push that a later one has overtaken.
 func (p *pusher) push(seq int, state string) error {
 	body := fmt.Sprintf(`{"owner":"bench","seq":%d,"ttl_ms":600000,"state":%s}`, seq, state)
 	_ = p.SetDeadline(time.Now().Add(stepLimit))
@@ -104,12 +89,11 @@ func (p *pusher) push(seq int, state string) error {
 	return nil
 }
 
-// pushServer is the bare server of pushes.
 func (l *lab) pushServer(p *place) command {
 	return l.bareProgram("bare server", p, pushBare, p.controlSocket())
 }
 
-// servePushes sends a message for each push, in whatever order they come. from is the path of the socket.
+// servePushes reports the mute in each push, in whatever order they come. from holds the path of the socket.
 func servePushes(ctx context.Context, b *bare, from []string) error {
 	l, err := net.Listen("unix", from[0])
 	if err != nil {

@@ -5,16 +5,16 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// row is one line of the table.
 type row struct {
 	figure   string
 	measured string
 	baseline string
 	ratio    string
-	target   string // empty: none, the figure is there for honesty
+	target   string // empty: none, the figure is only for information
 	met      bool
 	note     string // what a reader must know to read the row
 }
@@ -32,10 +32,7 @@ func (r row) verdict() string {
 func report(rows []row, machine []string) string {
 	var b strings.Builder
 	b.WriteString(preamble)
-	b.WriteString("\n## Machine\n\n")
-	for _, line := range machine {
-		fmt.Fprintf(&b, "- %s\n", line)
-	}
+	b.WriteString(section("Machine", machine))
 	fmt.Fprintf(&b, "\n## Commands\n\n```\n%-*s # all of it, writes this file\n", len(oneMeasurement)+11, target)
 	for _, m := range measurements {
 		fmt.Fprintf(&b, "%s%-11s # %s\n", oneMeasurement, m.name, m.what)
@@ -43,7 +40,16 @@ func report(rows []row, machine []string) string {
 	b.WriteString(goBenchmarks)
 	b.WriteString("\n## Figures\n\n")
 	b.WriteString(table(rows))
-	b.WriteString(remarks(rows))
+	var notes, missed []string
+	for _, r := range rows {
+		if r.note != "" && !slices.Contains(notes, r.note) {
+			notes = append(notes, r.note)
+		}
+		if r.verdict() == "missed" {
+			missed = append(missed, fmt.Sprintf("%s: %s, target %s.", r.figure, r.measured, r.target))
+		}
+	}
+	b.WriteString(section("How to read them", notes) + section("Missed targets", missed))
 	return b.String()
 }
 
@@ -61,26 +67,10 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// remarks are the notes, each once, and the missed targets.
-func remarks(rows []row) string {
-	var b strings.Builder
-	seen := make(map[string]bool)
-	missed := ""
-	for _, r := range rows {
-		if r.note != "" && !seen[r.note] {
-			seen[r.note] = true
-			fmt.Fprintf(&b, "- %s\n", r.note)
-		}
-		if r.verdict() == "missed" {
-			missed += fmt.Sprintf("- %s: %s, target %s.\n", r.figure, r.measured, r.target)
-		}
+// section is a heading and a list, or nothing if the list is empty.
+func section(title string, items []string) string {
+	if len(items) == 0 {
+		return ""
 	}
-	text := ""
-	if b.Len() > 0 {
-		text = "\n## How to read them\n\n" + b.String()
-	}
-	if missed != "" {
-		text += "\n## Missed targets\n\n" + missed
-	}
-	return text
+	return "\n## " + title + "\n\n- " + strings.Join(items, "\n- ") + "\n"
 }

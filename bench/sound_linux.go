@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 
-	"sidetone/examples"
 	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/testlab"
 )
 
-// openSound is a private sound server with a headset in it.
+// openSound starts a private sound server with a headset in it.
 func openSound(kind testlab.SoundKind) openLab {
 	return func(ctx context.Context, b *bench) (*lab, error) {
 		server, err := testlab.StartSound(ctx, kind)
@@ -40,24 +37,15 @@ func (l *lab) setUp(ctx context.Context, server *testlab.SoundServer, button *pu
 		return err
 	}
 	l.servers[l.kind] = info.PackageName + " " + info.PackageVersion
-	headset, err := server.PlugHeadset(ctx, testlab.Headset{
-		Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
-	})
+	headset, err := server.PlugHeadset(ctx, testlab.Headset700)
 	if err != nil {
 		return err
 	}
-	l.press = func(ctx context.Context, mute bool) error { // it returns when the server has done so
+	l.press = func(ctx context.Context, mute bool) error { // returns when the server has done it
 		ctx, cancel := context.WithTimeout(ctx, stepLimit)
 		defer cancel()
 		return button.SetSourceMute(ctx, headset.SourceName, mute)
 	}
-	config, err := os.MkdirTemp(l.dir, "config")
-	if err != nil {
-		return err
-	}
-	catalogue := filepath.Join(config, "acme.yaml")
-	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	l.env = append(withoutSettings(server.Env()), "XDG_CONFIG_HOME="+config)
 	l.bareArgs = []string{soundBare, server.Socket(), headset.SourceName}
-	return os.WriteFile(catalogue, examples.Acme, 0o600)
+	return l.useExample(server.Env(), "XDG_CONFIG_HOME")
 }

@@ -12,8 +12,8 @@ import (
 	"sidetone/fakeserver"
 )
 
-// measureStart takes the time from the start of the process until the client has the headset.
-// The lab has started the agent before, so the files are in memory.
+// measureStart measures the time from the start of the process until the client has the headset.
+// The lab has started the agent before, so its files are in memory.
 func measureStart(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	l := labs[0]
 	starts := func(program func(*place) command) func(context.Context) (sample, error) {
@@ -33,9 +33,9 @@ func measureStart(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 	return []row{took.row(what, slowest, "bare path", limit{inAll: 250 * time.Millisecond})}, nil
 }
 
-// measureAppear lets a client go and come back as a new one. It takes the time from right before
-// the client starts until it has the whole list, and, with the client running, until a program
-// that knows where has said hello.
+// measureAppear stops a client and starts a new one in its place. It measures the time from right before
+// the client's start until it has the whole list and, as the baseline, how long one connection and hello
+// to the running client take.
 func measureAppear(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	byPort := overIPC
 	byPort.transports = []fakeserver.Transport{fakeserver.WebSocket, fakeserver.HTTP}

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// sample is a set of durations.
 type sample []time.Duration
 
 // percentile returns the smallest value that at least p percent do not exceed; 0 of none.
@@ -40,8 +39,8 @@ func (s sample) show(p int) string {
 // comparison is how long the agent took for something, and the baseline.
 type comparison struct{ agent, bare sample }
 
-// inTurns takes the times of the agent and of the baseline in several rounds. Only one of them
-// runs at a time, so that neither pays for the other.
+// inTurns measures the agent and the baseline in several rounds. Only one of them
+// runs at a time, so that neither slows the other.
 func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) (sample, error)) (c comparison, err error) {
 	for range rounds {
 		for _, side := range []struct {
@@ -58,7 +57,7 @@ func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) 
 	return c, nil
 }
 
-// limit is the most that the agent may take. One of its fields is set, or none: there is no target.
+// limit is the most that the agent may take. At most one field is set; if none is, there is no target.
 type limit struct {
 	ratio    float64       // of what the baseline takes
 	overBare time.Duration // more than the baseline
@@ -87,7 +86,6 @@ func (l limit) met(agent, bare time.Duration) bool {
 	return agent <= l.inAll
 }
 
-// row is that of one percentile.
 func (c comparison) row(what string, p int, baseline string, most limit) row {
 	agent, bare := c.agent.percentile(p), c.bare.percentile(p)
 	return row{
@@ -97,12 +95,10 @@ func (c comparison) row(what string, p int, baseline string, most limit) row {
 	}
 }
 
-// pause waits, or returns why it may not.
+// pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -113,7 +109,7 @@ func ratioOf[T time.Duration | float64 | int | int64](a, b T) float64 { return f
 
 func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
 
-// ms shows a duration with the digits that mean something.
+// ms shows a duration with three significant digits.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	digits := 3

@@ -61,8 +61,8 @@ func runVerb(ctx context.Context, env []string, args ...string) ([]byte, time.Du
 	return said, took, nil
 }
 
-// complete returns an error unless an answer has the headset and that many clients which are
-// served: anything less would be cheaper.
+// complete fails unless an answer has the headset and that many connected clients: anything less would be
+// cheaper.
 func complete(said []byte, clients int) error {
 	var st control.Status
 	if err := json.Unmarshal(said, &st); err != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// maxTrayRSS is the target for a tray whose menu has been shown.
-const maxTrayRSS = 15 << 20
+const maxTrayRSS = 15 << 20 // the target for a tray whose menu has been shown
 
-// trayChild is a tray on a session bus of its own, and a panel there.
+// trayChild is a tray on a session bus of its own, with a panel.
 type trayChild struct {
 	*child
 	bus     *child
@@ -75,7 +74,7 @@ func (t *trayChild) stop() (err error) {
 	return errors.Join(err, t.bus.stop())
 }
 
-// awaitMute returns when the panel has heard of a row that says the mute.
+// awaitMute returns when the panel has got a row that shows the mute.
 func (t *trayChild) awaitMute(ctx context.Context, mute bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
@@ -92,7 +91,7 @@ func (t *trayChild) awaitMute(ctx context.Context, mute bool) (time.Time, error)
 	}
 }
 
-// measureTray presses the mute button, and takes the time until a panel hears of the row that says so, and until the client has the
+// measureTray presses the mute button, and measures the time until a panel gets the row that shows it, and until the client has the
 // payload.
 func measureTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
 	l := labs[0]
@@ -127,22 +126,17 @@ func measureTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 	}
 	took.agent, took.bare = took.agent[warmUp:], took.bare[warmUp:]
 	most := limit{inAll: 50 * time.Millisecond}
-	memory, err := t.memory()
+	used, err := t.usage()
 	return []row{
 		took.row("mute to the row of the tray's menu, on the session bus", 50, "payload complete at the client", most),
 		took.row("mute to the row of the tray's menu, on the session bus", 99, "payload complete at the client", most),
-		memory,
+		{
+			figure: "tray whose menu is shown: resident memory", measured: used.memory(),
+			target: "≤ " + mib(maxTrayRSS), met: used.rss <= maxTrayRSS,
+		},
 	}, err
 }
 
-func (t *trayChild) memory() (row, error) {
-	u, err := t.usage()
-	return row{
-		figure: "tray whose menu is shown: resident memory", measured: u.memory(), target: "≤ " + mib(maxTrayRSS), met: u.rss <= maxTrayRSS,
-	}, err
-}
-
-// eventually tries until it succeeds.
 func eventually(ctx context.Context, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// quietTray is after how long a tray, and an agent that has a client over WebSocket, have nothing to do any more.
+// quietTray is the time after which a tray, and an agent with a client over WebSocket, have nothing more to do.
 const quietTray = 40 * time.Second
 
-// quietHost is after how long a host has asked its agent for the first time, and knows the answer. It asks again four hours later.
+// quietHost is the time after which a host has first asked whether its agent is alive. It asks again four hours later.
 const quietHost = 150 * time.Second
 
 // measureIdleTray leaves a tray alone, with its agent and without it, and beside it a Go program that sleeps.
@@ -30,7 +30,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	stopAgent := sync.OnceValue(stopBoth)
 	defer func() { err = errors.Join(err, stopAgent()) }()
 	tray := &child{place: &place{}}
-	// What the last argument names is not there, and needs not be: it is for the agent's verbs, of which none is started.
+	// The file in the last argument need not exist: it is for the agent's verbs, and none is started.
 	program := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}
 	if err := tray.start(b.dir, command{name: "tray", args: program}); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, er
 	return append(rows, more...), err
 }
 
-// startHosted starts an agent as Windows does at log-in, by a program that keeps it running. What it returns last ends both.
+// startHosted starts an agent as Windows does at log-in, by a program that keeps it running. stop ends both.
 func (l *lab) startHosted(ctx context.Context, s setup) (host, agent *child, stop func() error, err error) {
 	host, err = l.start(ctx, func(p *place) command {
 		hosted := l.agent(p)
@@ -77,7 +77,7 @@ func (l *lab) startHosted(ctx context.Context, s setup) (host, agent *child, sto
 	}, nil
 }
 
-// together is what several processes have used.
+// together adds up what several processes have used.
 func together(one []usage, others ...[]usage) []usage {
 	sum := slices.Clone(one)
 	for _, other := range others {

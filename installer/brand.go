@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for the schema
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,8 +15,15 @@ import (
 	"sidetone/internal/texts"
 )
 
-// Brand is what a vendor says of its agent: installer/brand.yaml. Everything on a machine is named by it but the addresses by which a
-// vendor's own software finds the agent.
+//go:generate go test -run TestSchemaIsCurrent -update .
+
+// brandSchema is the JSON Schema of brand.yaml, for editors. LoadBrand checks more than it can express.
+//
+//go:embed brand.schema.json
+var brandSchema []byte
+
+// Brand is a vendor's brand.yaml: how its agent is called, and what it is made of. It names everything on a machine but the addresses by
+// which a vendor's own software finds the agent.
 type Brand struct {
 	Schema    int                       `yaml:"schema" json:"schema" jsonschema:"enum=1" jsonschema_description:"Version of this format. 1."`
 	Vendor    Vendor                    `yaml:"vendor" json:"vendor" jsonschema_description:"Who ships the agent."`
@@ -39,7 +47,6 @@ type Brand struct {
 	problems []strictyaml.Problem
 }
 
-// Vendor is who ships the agent.
 type Vendor struct {
 	ID        string `yaml:"id" json:"id" jsonschema_description:"vendor.id of the catalogues."`
 	ClientID  string `yaml:"client_id" json:"client_id" jsonschema_description:"vendor.client_id of the catalogues."`
@@ -50,7 +57,6 @@ type Vendor struct {
 	Security  string `yaml:"security" json:"security" jsonschema_description:"Page or address (mailto:) for reports of vulnerabilities."`
 }
 
-// Product is what the agent is called.
 type Product struct {
 	Name        string `yaml:"name" json:"name" jsonschema_description:"For people, such as Acme Headset Agent."`
 	Program     string `yaml:"program" json:"program" jsonschema_description:"Name of the binary, the packages, the unit and everything else on the machine: lower-case letters, digits and dashes."`

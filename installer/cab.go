@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// cabinet is files in the order of a tree, by the names that an installer database has for them, as Windows Installer reads them.
-func cabinet(tree Tree, names []string, at time.Time, how effort) []byte {
+// cabinet holds the files of a tree, by the keys that an installer database has for them, as Windows Installer reads them.
+func cabinet(tree Tree, at time.Time, how effort) []byte {
 	var files, data, all bytes.Buffer
 	for i, f := range tree {
 		_ = binary.Write(&files, binary.LittleEndian, struct {
 			Size, Offset              uint32
 			Folder, Date, Time, Flags uint16
 		}{uint32(len(f.Data)), uint32(all.Len()), 0, dosDate(at), dosTime(at), 0x20})
-		files.WriteString(names[i] + "\x00")
+		files.WriteString(fileKey(i) + "\x00")
 		all.Write(f.Data)
 	}
 	blocks := blocksOf(&data, all.Bytes(), how)
@@ -36,7 +36,7 @@ func cabinet(tree Tree, names []string, at time.Time, how effort) []byte {
 	return out.Bytes()
 }
 
-// blocksOf writes all as the blocks of a cabinet, of which each is a frame.
+// blocksOf writes data as the blocks of a cabinet. Each is one frame.
 func blocksOf(out *bytes.Buffer, all []byte, how effort) (n uint16) {
 	for i, frame := range lzx(all, how) {
 		sizes := binary.LittleEndian.AppendUint16(nil, uint16(len(frame)))
@@ -49,7 +49,7 @@ func blocksOf(out *bytes.Buffer, all []byte, how effort) (n uint16) {
 	return n
 }
 
-// checksumOf is that of a block: all words by exclusive or, the last bytes the other way round.
+// checksumOf returns a block's checksum: exclusive or of all words, and of the last bytes in reverse order.
 func checksumOf(data []byte, sum uint32) uint32 {
 	for ; len(data) >= 4; data = data[4:] {
 		sum ^= binary.LittleEndian.Uint32(data)

@@ -11,22 +11,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 )
 
-// withC is the one module that brings C. Only a program that has it is linked by a C compiler, with what that brings.
+// withC is the only module with code in C. Only a program that has it is linked by a C compiler, with that compiler's runtime.
 const withC = "github.com/gen2brain/malgo"
 
-// compilers are those that the Makefile links such programs by.
+// compilers are the compilers by which the Makefile links such programs.
 var compilers = map[string]string{
 	"linux/amd64": "gcc", "linux/arm64": "aarch64-linux-gnu-gcc", "windows/amd64": "x86_64-w64-mingw32-gcc",
 }
 
-// runtimes are what a compiler links into a program. Their terms were read, and let a vendor ship them in a package of its own. Of the C
-// library of Linux there are a few instructions in a program (crt1.o), whose terms restrict nothing; the rest is the system's.
+// runtimes are what a compiler links into a program. Their terms were reviewed, and let a vendor ship them in a package of its own. Of the
+// C library of Linux a program contains a few instructions (crt1.o), whose terms restrict nothing; the rest is the system's.
 var runtimes = []struct {
 	name, url, system string
-	header, version   string // where the version is, in the preprocessor's words
+	header, version   string // an expression of the preprocessor that gives the version, and the header that it needs
 	licences          []string
 	text              string
 }{
@@ -46,16 +48,13 @@ var runtimes = []struct {
 //go:embed windows/mingw-w64-runtime.txt
 var mingwNotices string
 
-// codeInC is what of C is in a program, which Go says nothing of. Folders are those of modules.
+// codeInC returns the C code in a program, of which its build information says nothing. folders are the sources of modules.
 func codeInC(ctx context.Context, info *buildinfo.BuildInfo, folders map[string]string) (list []Module, err error) {
 	settings := make(map[string]string)
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	linked := false
-	for _, m := range info.Deps {
-		linked = linked || m.Path == withC
-	}
+	linked := slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == withC })
 	if !linked || settings["CGO_ENABLED"] != "1" {
 		return nil, nil
 	}
@@ -80,7 +79,7 @@ func codeInC(ctx context.Context, info *buildinfo.BuildInfo, folders map[string]
 
 var miniaudioVersion = regexp.MustCompile(`(?m)^#define MA_VERSION_(?:MAJOR|MINOR|REVISION) +(\d+)`)
 
-// miniaudio is the library whose header says what it is, and at its end under which terms.
+// miniaudio reads the version and, at the end, the licence from the library's header.
 func miniaudio(header string) (m Module, err error) {
 	text, err := os.ReadFile(header)
 	if err != nil {
@@ -100,7 +99,7 @@ func miniaudio(header string) (m Module, err error) {
 	return m, m.checkLicences()
 }
 
-// expanded is a version in words of the preprocessor, with what a compiler puts in their place.
+// expanded returns the version that a compiler's preprocessor makes of an expression.
 func expanded(ctx context.Context, compiler, header, words string) (string, error) {
 	cmd := exec.CommandContext(ctx, compiler, "-E", "-P", "-x", "c", "-")
 	cmd.Stdin = strings.NewReader(words + "\n")
@@ -113,8 +112,8 @@ func expanded(ctx context.Context, compiler, header, words string) (string, erro
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	version := strings.ReplaceAll(lines[len(lines)-1], " . ", ".")
-	version, _, _ = strings.Cut(strings.Trim(version, `"`), " ") // behind it there may be whose compiler it is
-	version, _, _ = strings.Cut(version, "-")                    // or of which threads: "12-win32" is in no database of vulnerabilities
+	version, _, _ = strings.Cut(strings.Trim(version, `"`), " ") // the vendor of the compiler may follow
+	version, _, _ = strings.Cut(version, "-")                    // or its kind of threads: no database of vulnerabilities has "12-win32"
 	if !strings.ContainsAny(version[:min(1, len(version))], "0123456789") {
 		return "", fmt.Errorf("%s knows no version in %q", compiler, words)
 	}

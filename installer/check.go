@@ -21,7 +21,7 @@ import (
 	"sidetone/internal/texts"
 )
 
-// makeGUID is what to do where there is none yet. The others are those of the example.
+// makeGUID tells how to get a GUID. The other values are the example's.
 const (
 	makeGUID        = "make one with: tr a-f A-F </proc/sys/kernel/random/uuid"
 	exampleGUID     = "6B2F6C0E-5D0B-4B0E-9C55-3B7B8C1C2A10"
@@ -30,29 +30,30 @@ const (
 )
 
 var (
-	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be anybody's: /etc/pulse, PULSE_SERVER
+	programShape = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`) // without a dash it may be somebody else's: /etc/pulse, PULSE_SERVER
 	fileShape    = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	guidShape    = regexp.MustCompile(`^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$`)
 )
 
-// endings are what the names of the other programs of a product end in, after that of its agent.
+// endings are the last words of the names of a product's other programs, after the agent's name.
 var endings = []string{"tray", "service", "setup"}
 
-// maxProgram keeps the names of units, packages and files short.
-const maxProgram = 32
+const (
+	maxProgram    = 32 // keeps the names of units, packages and files short
+	maxName       = 64 // the limit of Windows Installer, in characters
+	schemaVersion = 1  // of brand.yaml
+)
 
-// maxName is as long as Windows Installer takes it, in characters.
-const maxName = 64
-
-// schemaVersion is that of brand.yaml.
-const schemaVersion = 1
-
-// add notes a problem at a place in the file, such as $.vendor.id.
 func (b *Brand) add(path, message, hint string) {
 	b.problems = append(b.problems, b.doc.Problem(path, message, hint))
 }
 
-// check finds what is wrong with values that are there.
+func (b *Brand) addIf(wrong bool, path, message, hint string) {
+	if wrong {
+		b.add(path, message, hint)
+	}
+}
+
 func (b *Brand) check() {
 	if b.Schema != schemaVersion {
 		b.add("$.schema", fmt.Sprintf("unknown schema version %d", b.Schema), fmt.Sprintf("want %d", schemaVersion))
@@ -73,16 +74,12 @@ func (b *Brand) checkVendor() {
 	if err := brand.CheckVendorID(v.ID); err != nil {
 		b.add("$.vendor.id", err.Error(), "such as acme")
 	}
-	if !brand.ValidClientID(v.ClientID) {
-		b.add("$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
-	}
-	if v.ClientID == exampleClientID && b.Product.Program != exampleProgram {
-		b.add("$.vendor.client_id", "that of the example: of two vendors with one id the client keeps one list",
-			"that of your application, here and in your catalogues")
-	}
-	if a, err := mail.ParseAddress(v.Contact); err != nil || a.Name == "" {
-		b.add("$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
-	}
+	b.addIf(!brand.ValidClientID(v.ClientID), "$.vendor.client_id", "not 17 to 20 digits", `a snowflake such as "123456789012345678"`)
+	b.addIf(v.ClientID == exampleClientID && b.Product.Program != exampleProgram, "$.vendor.client_id",
+		"that of the example: of two vendors with one id the client keeps one list",
+		"that of your application, here and in your catalogues")
+	a, err := mail.ParseAddress(v.Contact)
+	b.addIf(err != nil || a.Name == "", "$.vendor.contact", "not a name with an address", "such as Acme Audio <packages@acme.example>")
 	b.checkLine("$.vendor.contact", v.Contact)
 	b.checkLine("$.vendor.publisher", v.Publisher)
 	b.checkURL("$.vendor.url", v.URL, "https", "http")
@@ -103,56 +100,44 @@ func (b *Brand) checkProduct() {
 		b.add("$.product.program", fmt.Sprintf("longer than %d characters", maxProgram), "such as acme-agent")
 	}
 	b.checkLine("$.product.name", p.Name)
-	if utf8.RuneCountInString(p.Name) > maxName {
-		b.add("$.product.name", fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
-	}
+	b.addIf(utf8.RuneCountInString(p.Name) > maxName, "$.product.name",
+		fmt.Sprintf("longer than %d characters", maxName), "such as Acme Headset Agent")
 	b.checkLine("$.product.summary", p.Summary)
-	if strings.HasSuffix(p.Summary, ".") {
-		b.add("$.product.summary", "ends with a full stop, which package managers do not want", "leave it out")
-	}
-	if strings.TrimSpace(p.Description) == "" {
-		b.add("$.product.description", "is empty", "say in a paragraph what the agent is for")
-	}
-	if !guidShape.MatchString(p.UpgradeGUID) {
-		b.add("$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
-	}
-	if p.UpgradeGUID == exampleGUID && p.Program != exampleProgram {
-		b.add("$.product.upgrade_guid", "that of the example, whose package would be removed for yours", makeGUID)
-	}
+	b.addIf(strings.HasSuffix(p.Summary, "."), "$.product.summary",
+		"ends with a full stop, which package managers do not want", "leave it out")
+	b.addIf(strings.TrimSpace(p.Description) == "", "$.product.description", "is empty", "say in a paragraph what the agent is for")
+	b.addIf(!guidShape.MatchString(p.UpgradeGUID), "$.product.upgrade_guid", "not a GUID in upper case", makeGUID)
+	b.addIf(p.UpgradeGUID == exampleGUID && p.Program != exampleProgram, "$.product.upgrade_guid",
+		"that of the example, whose package would be removed for yours", makeGUID)
 	b.checkIcon(filepath.Join(b.folder, p.Icon))
 }
 
-// checkLine wants one line of text, which goes into files of many formats. Windows Installer takes brackets for names of properties.
+// checkLine wants one line of text, since it goes into files of many formats. Windows Installer takes brackets for names of properties.
 func (b *Brand) checkLine(path, text string) {
-	if strings.ContainsAny(text, "[]{}") {
-		b.add(path, "has a bracket that is not round", "leave it out")
-	}
-	if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-		b.add(path, "not one line of text without spaces around it", "")
-	}
+	b.addIf(strings.ContainsAny(text, "[]{}"), path, "has a bracket that is not round", "leave it out")
+	control := func(r rune) bool { return r < ' ' }
+	b.addIf(strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, control), path,
+		"not one line of text without spaces around it", "")
 }
 
-// checkDollars refuses what the program that writes packages would take for variables of the environment.
+// checkDollars refuses what nfpm would take for environment variables.
 func (b *Brand) checkDollars() {
 	v, p := b.Vendor, b.Product
 	for path, text := range map[string]string{
 		"$.vendor.contact": v.Contact, "$.vendor.publisher": v.Publisher, "$.vendor.url": v.URL, "$.vendor.support": v.Support,
 		"$.vendor.security": v.Security, "$.product.summary": p.Summary, "$.product.description": p.Description,
 	} {
-		if strings.Contains(text, "$") {
-			b.add(path, "has a $", "leave it out")
-		}
+		b.addIf(strings.Contains(text, "$"), path, "has a $", "leave it out")
 	}
 }
 
 func (b *Brand) checkURL(path, text string, schemes ...string) {
 	u, err := url.Parse(text)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" {
-		b.add(path, "not an address", "such as https://acme.example/support")
-	}
+	b.addIf(err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "", path,
+		"not an address", "such as https://acme.example/support")
 }
 
-// checkIcon looks whether a file is a picture of which an icon for Windows can be drawn.
+// checkIcon checks that an icon for Windows can be drawn from a file.
 func (b *Brand) checkIcon(path string) {
 	problems, err := checkSVG(path)
 	if b.problems = append(b.problems, problems...); len(problems) > 0 {
@@ -174,11 +159,9 @@ func (b *Brand) checkIcon(path string) {
 	}
 }
 
-// checkCatalogues reads them as the agent would, all together.
+// checkCatalogues reads the catalogues as the agent would, all together.
 func (b *Brand) checkCatalogues() {
-	if len(b.Catalogue) == 0 {
-		b.add("$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
-	}
+	b.addIf(len(b.Catalogue) == 0, "$.catalogue", "names no catalogue", "yours, and folders of them, relative to this file")
 	names := make(map[string]string)
 	for i, path := range b.Catalogue {
 		at := fmt.Sprintf("$.catalogue[%d]", i)
@@ -188,25 +171,21 @@ func (b *Brand) checkCatalogues() {
 		}
 		for _, file := range files {
 			base := filepath.Base(file)
-			if sameFile(file, b.path) {
+			folded := strings.ToLower(base) // Windows ignores the case of letters
+			other, taken := names[folded]
+			switch {
+			case sameFile(file, b.path):
 				b.add(at, base+" is this file, and no catalogue", "catalogues by their names, or a folder in which there is nothing else")
-				continue
-			}
-			if strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)) {
+			case strings.HasPrefix(base, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(base)):
 				b.add(at, base+" would not be read in a folder of catalogues", "a name that ends in .yaml, .yml or .json, without a dot first")
-				continue
-			}
-			if !fileShape.MatchString(base) {
+			case !fileShape.MatchString(base):
 				b.add(at, fmt.Sprintf("%q is no name that every system takes", base), "up to 64 of a-z, A-Z, 0-9, dots, dashes and underscores")
-				continue
-			}
-			folded := strings.ToLower(base) // to Windows they are the same
-			if other, taken := names[folded]; taken {
+			case taken:
 				b.add(at, fmt.Sprintf("%s and %s have one name, and are to be in one folder", other, file), "rename one")
-				continue
+			default:
+				names[folded] = file
+				b.files = append(b.files, file)
 			}
-			names[folded] = file
-			b.files = append(b.files, file)
 		}
 	}
 	if len(b.problems) > 0 {
@@ -227,14 +206,10 @@ func (b *Brand) checkCatalogues() {
 	}
 }
 
-// sameFile reports whether two paths are of one file.
 func sameFile(one, other string) bool {
 	a, err := os.Stat(one)
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(other)
-	return err == nil && os.SameFile(a, b)
+	b, otherErr := os.Stat(other)
+	return err == nil && otherErr == nil && os.SameFile(a, b)
 }
 
 func (b *Brand) checkTexts() {
@@ -252,14 +227,13 @@ func (b *Brand) checkTexts() {
 	}
 }
 
-// checkSettings checks values as 'config check' would, and refuses what only the package can know.
+// checkSettings checks settings as 'config check' would, and refuses those that the package itself sets.
 func (b *Brand) checkSettings(layer string, c *config.Config) {
 	for _, f := range append(c.Check(), c.CheckShipped()...) {
 		b.add("$."+layer+"."+f.Path, f.Message, f.Hint)
 	}
 	for _, own := range []string{"catalogue", "vendor", "control.socket"} {
-		if path := "$." + layer + "." + own; b.doc.Has(path) {
-			b.add(path, "the package says it itself", "leave it out")
-		}
+		path := "$." + layer + "." + own
+		b.addIf(b.doc.Has(path), path, "the package says it itself", "leave it out")
 	}
 }

@@ -10,16 +10,14 @@ import (
 	"strings"
 )
 
-// arMagic begins a .deb, which is an ar archive of three members.
-const arMagic = "!<arch>\n"
+// A .deb is an ar archive of three members. Before each is a header: name, time, owner, group, mode and size, each padded with spaces.
+const (
+	arMagic  = "!<arch>\n"
+	arHeader = 60 // bytes
+	arSize   = 48 // where the size begins in a header
+)
 
-// arHeader is the length of what is before each member: name, time, owner, group, mode and size, each padded with spaces.
-const arHeader = 60
-
-// arSize is where the size is in a header, up to the end mark.
-const arSize = 48
-
-// compressDeb compresses the files in a .deb, which are not yet, by the system's xz: what nfpm does itself leaves it half as large again.
+// compressDeb compresses the files in an uncompressed .deb by the system's xz: compressed by nfpm it would be half as large again.
 func compressDeb(ctx context.Context, path string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,8 @@ import (
 	"time"
 )
 
-// documents are the man pages and completions of a brand's program, by file name. documenter is the agent's program built with the tag man,
-// agent is it as it ships, for this machine.
+// documents returns the man pages and completions of a brand's program, by file name. documenter is the agent built with the tag man, agent
+// is the agent as it ships, for this machine.
 func (b *Brand) documents(ctx context.Context, r Release, documenter, agent string) (map[string][]byte, error) {
 	work, err := os.MkdirTemp("", "documents")
 	if err != nil {
@@ -20,7 +21,7 @@ func (b *Brand) documents(ctx context.Context, r Release, documenter, agent stri
 	name := b.Product.Program
 	base, err := b.base(programs{}, "", "-tray")
 	if err == nil {
-		err = base.write(work) // the programs are empty, and replaced
+		err = base.write(work) // with empty programs, which are replaced
 	}
 	if err != nil {
 		return nil, err
@@ -31,10 +32,7 @@ func (b *Brand) documents(ctx context.Context, r Release, documenter, agent stri
 			return nil, err
 		}
 		path := filepath.Join(work, name)
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(path, binary, 0o755); err != nil {
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, binary, 0o755)); err != nil {
 			return nil, err
 		}
 		cmd := exec.CommandContext(ctx, path, args...)
@@ -61,7 +59,6 @@ func (b *Brand) documents(ctx context.Context, r Release, documenter, agent stri
 	return files, nil
 }
 
-// readFolder reads the files of a folder.
 func readFolder(folder string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(folder)
 	files := make(map[string][]byte)
@@ -75,7 +72,7 @@ func readFolder(folder string) (map[string][]byte, error) {
 	return files, err
 }
 
-// legal is the files about licences and changes, where each format wants them.
+// legal returns the files about licences and changes, where each format wants them.
 func (b *Brand) legal(format, name string, r Release, own []byte, modules []Module) (t Tree) {
 	all := licenceTexts(own, modules)
 	if format != "deb" {

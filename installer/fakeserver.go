@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// fakeserverPackage is the name of the package for labs, which is no vendor's.
+// fakeserverPackage is the name of the package for labs, which belongs to no vendor.
 const fakeserverPackage = "sidetone-fakeserver"
 
-// fakeserver writes the package of the stand-in for the client, with the scripts that certification labs begin with.
+// fakeserver writes the package of the stand-in for the client, with example scripts for certification labs.
 func (o options) fakeserver(ctx context.Context, b *Brand, arch, folder string, own []byte) error {
 	binary, err := os.ReadFile(filepath.Join(folder, "fakeserver"))
 	if err != nil {
@@ -34,10 +34,9 @@ func (o options) fakeserver(ctx context.Context, b *Brand, arch, folder string, 
 			tree.add("/usr/share/man/man1/"+name+".gz", zipped(text))
 		}
 		for name, text := range scenarios {
-			if filepath.Ext(name) != ".yaml" {
-				continue
+			if filepath.Ext(name) == ".yaml" {
+				tree.add("/usr/share/"+fakeserverPackage+"/scenarios/"+name, text)
 			}
-			tree.add("/usr/share/"+fakeserverPackage+"/scenarios/"+name, text)
 		}
 		tree = append(tree, b.legal(f.name, fakeserverPackage, o.release, own, modules)...)
 		err := o.write(ctx, Package{

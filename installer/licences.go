@@ -4,108 +4,92 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/google/licensecheck"
 )
 
-// shippable are the licences, by their SPDX ids, under which a vendor may ship code in a package of its own when it ships their texts, too.
+// shippable are the SPDX ids of the licences under which a vendor may ship code in a package of its own if it ships their texts, too.
 var shippable = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "MIT-0", "Unlicense", "Zlib"}
 
-// Module is code of others in a program: a module of Go, Go's own library, or what there is in C.
+// Module is third-party code in a program: a Go module, Go's own library, or code in C.
 type Module struct {
 	Path, Version, Sum string
-	URL                string   // by which databases of vulnerabilities know it (purl); of a Go module it follows from the path
+	URL                string   // package URL (purl), by which databases of vulnerabilities know it; empty for Go modules
 	Licences           []string // SPDX ids
-	Text               string   // of the licences, and of what must be said beside them
+	Text               string   // of the licences, and of notices that must accompany them
 }
 
-// licenceFile is the name of a file that says under which terms a module is.
+// licenceFile matches the names of files with the terms of a module.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
 
-// covered is how much of a licence's text must be known, in percent; the rest is mostly the names of who holds it.
+// covered is how much of a licence's text must be recognised, in percent. The rest is mostly the names of copyright holders.
 const covered = 75
 
-// modulesOf are the modules that were linked into programs, in the order of their paths. A licence that a vendor cannot ship, or none that
-// is known, is an error.
+// modulesOf returns the modules that were linked into programs, in the order of their paths. It fails for one whose licence is unknown, or
+// which a vendor cannot ship.
 func modulesOf(ctx context.Context, programs ...[]byte) ([]Module, error) {
 	folders, err := moduleFolders(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var linked []*debug.Module
-	var inC []Module
-	var goVersion string
+	var list, inC []Module
+	add := func(to *[]Module, m Module) {
+		if !slices.ContainsFunc(*to, func(o Module) bool { return o.Path == m.Path }) {
+			*to = append(*to, m)
+		}
+	}
 	for _, p := range programs {
 		info, err := buildinfo.Read(bytes.NewReader(p))
 		if err != nil {
 			return nil, fmt.Errorf("which modules are in a program: %w", err)
 		}
-		goVersion = info.GoVersion
+		add(&list, Module{Path: "std", Version: info.GoVersion})
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				m = m.Replace
 			}
-			if !slices.ContainsFunc(linked, func(o *debug.Module) bool { return o.Path == m.Path }) {
-				linked = append(linked, m)
-			}
+			add(&list, Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 		}
-		more, err := codeInC(ctx, info, folders)
+		code, err := codeInC(ctx, info, folders)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range more {
-			if !slices.ContainsFunc(inC, func(o Module) bool { return o.Path == m.Path }) {
-				inC = append(inC, m)
-			}
+		for _, m := range code {
+			add(&inC, m)
 		}
-	}
-	list := []Module{{Path: "std", Version: goVersion}}
-	for _, m := range linked {
-		list = append(list, Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 	}
 	slices.SortFunc(list, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
-	var wrong []error
 	for i := range list {
-		if err := list[i].readLicences(folders[list[i].Path]); err != nil {
-			wrong = append(wrong, err)
-		}
+		err = errors.Join(err, list[i].readLicences(folders[list[i].Path]))
 	}
-	return append(list, inC...), errors.Join(wrong...)
+	return append(list, inC...), err
 }
 
-// moduleFolders are where the sources of all modules are, and those of Go as std.
+// moduleFolders returns the source folders of all modules, and that of Go as std.
 func moduleFolders(ctx context.Context) (map[string]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-json", "all").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}", "all").Output()
 	if err != nil {
 		return nil, fmt.Errorf("where the sources of modules are: go list: %w", err)
 	}
 	folders := make(map[string]string)
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var m struct{ Path, Dir string }
-		if err := d.Decode(&m); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		folders[m.Path] = m.Dir
+	for line := range strings.Lines(string(out)) {
+		path, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		folders[path] = folder
 	}
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	folders["std"] = strings.TrimSpace(string(root))
 	return folders, err
 }
 
-// readLicences reads those of a module whose sources are in a folder.
+// readLicences reads the licences from a module's source folder.
 func (m *Module) readLicences(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -132,7 +116,7 @@ func (m *Module) addText(text []byte) {
 	m.Text += strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")) + "\n\n"
 }
 
-// addLicence takes a text, and which licence it is.
+// addLicence adds a text, and recognises which licence it is.
 func (m *Module) addLicence(text []byte) {
 	m.addText(text)
 	if known := licensecheck.Scan(text); known.Percent >= covered {
@@ -142,7 +126,7 @@ func (m *Module) addLicence(text []byte) {
 	}
 }
 
-// checkLicences wants some that are known, and that a vendor may ship.
+// checkLicences fails unless there is a known licence, and each is one that a vendor may ship.
 func (m *Module) checkLicences() error {
 	slices.Sort(m.Licences)
 	m.Licences = slices.Compact(m.Licences)
@@ -157,7 +141,7 @@ func (m *Module) checkLicences() error {
 	return nil
 }
 
-// licenceTexts is the file that a package has with the licences of everything in it.
+// licenceTexts returns the file with the licences of everything in a package.
 func licenceTexts(own []byte, modules []Module) []byte {
 	var b bytes.Buffer
 	fmt.Fprint(&b, "This program is under the Apache License 2.0, which is the first text below. It contains the following modules,\n"+

@@ -25,26 +25,28 @@ import (
 //go:embed linux/lintian-overrides
 var overrides string
 
-// Release is what is packaged.
+// Release is the release that is packaged.
 type Release struct {
 	Version string    // for package managers: numbers with dots
-	Build   string    // what the programs say of themselves
+	Build   string    // the version that the programs report
 	Commit  string    // of the sources
 	Time    time.Time // of the commit, and of every file
 }
 
-// programs are where the agent and the tray for one system were built.
 type programs struct{ agent, tray []byte }
 
-func readPrograms(folder, suffix, traySuffix string) (p programs, err error) {
-	if p.agent, err = os.ReadFile(filepath.Join(folder, "sidetone"+suffix)); err != nil {
-		return p, err
+func readPrograms(folder string, names ...string) ([][]byte, error) {
+	list := make([][]byte, len(names))
+	for i, name := range names {
+		var err error
+		if list[i], err = os.ReadFile(filepath.Join(folder, name)); err != nil {
+			return nil, err
+		}
 	}
-	p.tray, err = os.ReadFile(filepath.Join(folder, "sidetone"+traySuffix+suffix))
-	return p, err
+	return list, nil
 }
 
-// base is the files that belong together on every system: the programs, what makes them the vendor's, and the catalogues.
+// base returns the files that packages for every system have: the programs, the brand's settings, and the catalogues.
 func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) {
 	name := b.Product.Program
 	t.addProgram(name+suffix, p.agent)
@@ -77,7 +79,7 @@ func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) 
 	return t, nil
 }
 
-// linux is the files of a package for Linux. texts are man pages and completions, by name.
+// linux returns the files of a package for Linux. generated are man pages and completions, by name.
 func (b *Brand) linux(r Release, format string, p programs, generated map[string][]byte) (Tree, error) {
 	name := b.Product.Program
 	base, err := b.base(p, "", "-tray")
@@ -89,7 +91,8 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/lib/systemd/user/"+name+".service", b.unit())
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
 	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
-	t.addConfig("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
+	t.add("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
+	t[len(t)-1].Config = true
 	if rules := b.whole.UdevRules(); rules != "" {
 		t.add("/usr/lib/udev/rules.d/70-"+name+"-hid.rules", []byte(rules))
 	}
@@ -100,12 +103,10 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	t.add("/usr/share/icons/hicolor/scalable/apps/"+name+".svg", icon)
 	t.add("/usr/share/applications/"+name+".desktop", b.desktopEntry())
 	t.add("/usr/share/metainfo/"+b.appID()+".metainfo.xml", b.metainfo(r))
-	if format == "deb" {
-		t.add("/usr/share/lintian/overrides/"+name, []byte(strings.ReplaceAll(overrides, "@NAME@", name)))
-	}
 	zsh := "/usr/share/zsh/site-functions/_"
 	if format == "deb" {
 		zsh = "/usr/share/zsh/vendor-completions/_"
+		t.add("/usr/share/lintian/overrides/"+name, []byte(strings.ReplaceAll(overrides, "@NAME@", name)))
 	}
 	for file, text := range generated {
 		switch path.Ext(file) {
@@ -125,11 +126,11 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 func (b *Brand) unit() []byte {
 	name := b.Product.Program
 	unit := service.Agent{Name: name, Executable: "/usr/bin/" + name, Arguments: []string{"run"}}.Unit()
-	_, rest, _ := strings.Cut(unit, "\n") // what says who has written it
+	_, rest, _ := strings.Cut(unit, "\n") // without the line that says who wrote it
 	return []byte("# Part of the package " + name + ". Changes belong into a drop-in: systemctl --user edit " + name + "\n" + rest)
 }
 
-// desktopEntry is what menus show. It shows the icon in the tray, or says that this session has one.
+// desktopEntry is the entry in menus. It shows the icon in the tray, or says that this session has one.
 func (b *Brand) desktopEntry() []byte {
 	p := b.Product
 	return fmt.Appendf(nil, `[Desktop Entry]
@@ -146,7 +147,7 @@ StartupNotify=false
 `, p.Name, p.Summary, p.Program)
 }
 
-// appID is the id of the product in software centres: the vendor's domain backwards, and the program.
+// appID is the product's id in software centres: the vendor's domain reversed, and the program's name.
 func (b *Brand) appID() string {
 	u, _ := url.Parse(b.Vendor.URL) // it was checked
 	labels := strings.Split(strings.TrimPrefix(u.Hostname(), "www."), ".")
@@ -154,7 +155,7 @@ func (b *Brand) appID() string {
 	return strings.Join(append(labels, strings.ReplaceAll(b.Product.Program, "-", "_")), ".")
 }
 
-// component is what software centres read, as the AppStream specification has it.
+// component is what software centres read (AppStream).
 type component struct {
 	XMLName     xml.Name `xml:"component"`
 	Type        string   `xml:"type,attr"`
@@ -195,7 +196,7 @@ func (b *Brand) metainfo(r Release) []byte {
 	c.Launchable.Type, c.Launchable.ID = "desktop-id", b.Product.Program+".desktop"
 	for _, p := range b.whole.Products {
 		for _, l := range p.Links {
-			if l.Kind == catalogue.LinkBluetooth { // whose numbers may be those of another vendor's USB device
+			if l.Kind == catalogue.LinkBluetooth { // another vendor's USB device may have the same numbers
 				continue
 			}
 			for _, pid := range l.PIDs {
@@ -208,16 +209,54 @@ func (b *Brand) metainfo(r Release) []byte {
 	c.Release.Version, c.Release.Date, c.Rating.Type = r.Version, r.Time.Format(time.DateOnly), "oars-1.1"
 	text, err := xml.MarshalIndent(c, "", "  ")
 	if err != nil {
-		panic(err) // it has nothing that has no XML
+		panic(err) // every field can be written as XML
 	}
 	return append([]byte(xml.Header), append(text, '\n')...)
 }
 
-// zipped is a text as gzip has it, the same at each time.
+// zipped compresses with gzip, reproducibly.
 func zipped(text []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	_, _ = w.Write(text)
 	_ = w.Close()
 	return b.Bytes()
+}
+
+//go:embed linux/sessions.sh
+var sessions string
+
+// calls are the commands of a package's scripts, by the package's format and the script's name in nfpm. Each format passes arguments of its
+// own.
+var calls = map[string]map[string]string{
+	"deb": {
+		"postinstall": "case $1 in configure | abort-*) installed ;; esac", // abort-*: a removal that was interrupted has ended agents
+		"preremove":   "case $1 in remove) end ;; esac",
+		"postremove": "case $1 in\nremove) removed ;;\npurge)\n\trm -rf /etc/@NAME@/config.yaml /etc/@NAME@/policy.d\n" +
+			"\trmdir /etc/@NAME@ 2>/dev/null || true ;;\nesac",
+	},
+	"rpm": {
+		"posttrans":  "installed", // %post runs before the old version's files are removed
+		"preremove":  "[ \"$1\" -gt 0 ] || end",
+		"postremove": "[ \"$1\" -gt 0 ] || removed",
+	},
+	"archlinux": {
+		"postinstall": "installed",
+		"postupgrade": "installed",
+		"preremove":   "end",
+		"postremove":  "removed",
+	},
+}
+
+// scripts are those of a package, by their names in nfpm.
+func (b *Brand) scripts(format string) map[string]string {
+	all := make(map[string]string)
+	for name, call := range calls[format] {
+		text := "#!/bin/sh\nset -e\n\n" + sessions + "\n" + call + "\nexit 0\n"
+		if format == "archlinux" { // whose scripts are bodies of functions
+			text = sessions + "\n" + call + "\n"
+		}
+		all[name] = strings.ReplaceAll(text, "@NAME@", b.Product.Program)
+	}
+	return all
 }

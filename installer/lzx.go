@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// What LZX has, as the Microsoft Cabinet SDK describes it, with a window of 2 MB.
+// Parameters of LZX, as the Microsoft Cabinet SDK describes it, with a window of 2 MB.
 const (
 	lzxOfCabinets      = 3 | windowBits<<8
-	frameSize          = 32 << 10 // of each of which a cabinet has one block, and over whose end no match goes
-	blockFrames        = 4        // that share codes
+	frameSize          = 32 << 10 // a block of a cabinet; no match crosses its end
+	blockFrames        = 4        // frames that share codes
 	windowBits         = 21
 	maxDistance        = 1<<windowBits - 3
 	minMatch, maxMatch = 2, 257
@@ -24,21 +24,21 @@ const (
 	longestCodeWord    = 15
 )
 
-// wholeMatch is how long a match is of which no shorter part is tried.
+// wholeMatch is the length from which no shorter part of a match is tried.
 const wholeMatch = 64
 
-// effort is how many places are looked at for a match, and how often a block is parsed by what its codes have come to.
+// effort is how many places are searched for a match, and how often a block is parsed anew with the prices of its own codes.
 type effort struct{ places, passes int }
 
 var thorough, quick = effort{48, 2}, effort{4, 1}
 
-// A token is a byte, where it has no distance, or a match.
+// A token is a match or, without a distance, a byte.
 type token struct{ length, distance int }
 
-// recent are the last three distances, which have slots of their own.
+// recent holds the last three distances, which have slots of their own.
 type recent [3]int
 
-// slotOf is the slot of a distance, and the further bits that say which of the slot's it is.
+// slotOf returns the slot of a distance, and the further bits that tell it from the slot's other distances.
 func (r *recent) slotOf(distance int) (slot, further, bits int) {
 	if i := slices.Index(r[:], distance); i >= 0 {
 		return i, 0, 0
@@ -51,7 +51,6 @@ func (r *recent) slotOf(distance int) (slot, further, bits int) {
 	return slot, distance - slotFirst[slot], slotBits(slot)
 }
 
-// use has a distance be the last one.
 func (r *recent) use(distance int) {
 	if i := slices.Index(r[:], distance); i >= 0 {
 		r[0], r[i] = r[i], r[0]
@@ -60,9 +59,26 @@ func (r *recent) use(distance int) {
 	}
 }
 
+// words are how a token is written: a word of the main code, one of the code of lengths (-1: none), and further bits of the distance.
+type words struct{ main, length, further, bits int }
+
+// wordsOf returns the words of a token that stands for the beginning of a text, and makes its distance the last one.
+func (r *recent) wordsOf(t token, text []byte) words {
+	if t.distance == 0 {
+		return words{main: int(text[0]), length: -1}
+	}
+	slot, further, bits := r.slotOf(t.distance)
+	r.use(t.distance)
+	w := words{256 + 8*slot + min(t.length-minMatch, 7), -1, further, bits}
+	if t.length > 8 {
+		w.length = t.length - 9
+	}
+	return w
+}
+
 func slotBits(slot int) int { return min(17, max(0, slot/2-1)) }
 
-// slotFirst is where each begins.
+// slotFirst is the first distance of each slot.
 var slotFirst = func() (first [slots]int) {
 	for i := range slots - 1 {
 		first[i+1] = first[i] + 1<<slotBits(i)
@@ -70,7 +86,7 @@ var slotFirst = func() (first [slots]int) {
 	return first
 }()
 
-// lzx is data as frames, one for each 32 KB of it.
+// lzx compresses data into frames, one for each 32 KB.
 func lzx(all []byte, how effort) (frames [][]byte) {
 	before := chains(all)
 	const size = blockFrames * frameSize
@@ -86,14 +102,14 @@ func lzx(all []byte, how effort) (frames [][]byte) {
 	}
 	busy.Wait()
 	e := encoder{recent: recent{1, 1, 1}}
-	e.write(0, 1) // the targets of calls in programs are as they are
+	e.write(0, 1) // the targets of calls in programs are not translated
 	for i, tokens := range blocks {
 		frames = append(frames, e.block(all[i*size:], tokens)...)
 	}
 	return frames
 }
 
-// chains are for each place the one before it where the same three bytes may be, plus one.
+// chains returns, for each place, the last place before it that may have the same three bytes, plus one.
 func chains(all []byte) []int32 {
 	before, last := make([]int32, len(all)), make([]int32, 1<<16)
 	for i := range max(0, len(all)-2) {
@@ -103,7 +119,7 @@ func chains(all []byte) []int32 {
 	return before
 }
 
-// matches are those at a place, ever longer and farther away, and none longer than that.
+// matches returns the matches at a place, each longer and farther away than the one before, up to a length.
 func matches(all []byte, before []int32, places, i, most int) (found []token) {
 	length := minMatch
 	for at, n := int(before[i])-1, places; at >= 0 && i-at <= maxDistance && n > 0 && length < most; at, n = int(before[at])-1, n-1 {
@@ -117,7 +133,7 @@ func matches(all []byte, before []int32, places, i, most int) (found []token) {
 	return found
 }
 
-// common is how long two texts are the same.
+// common returns the length of the common beginning of two texts, up to most.
 func common(a, b []byte, most int) (n int) {
 	for n < most && a[n] == b[n] {
 		n++
@@ -125,7 +141,7 @@ func common(a, b []byte, most int) (n int) {
 	return n
 }
 
-// parsed are the tokens of a block. Each has its price by the block's codes, and the codes follow from the cheapest tokens.
+// parsed returns the tokens of a block. The prices of tokens follow from the block's codes, and the codes from the cheapest tokens.
 func parsed(all []byte, before []int32, how effort, from, to int) (tokens []token) {
 	found := make([][]token, to-from)
 	for i := range found {
@@ -142,7 +158,7 @@ func parsed(all []byte, before []int32, how effort, from, to int) (tokens []toke
 	return tokens
 }
 
-// cheapest are the tokens of least bits.
+// cheapest returns the tokens that take the fewest bits.
 func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []token) {
 	type arrival struct {
 		price float64
@@ -195,36 +211,29 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 	return tokens
 }
 
-// usage is how often each word is used.
+// usage counts how often each word is used.
 type usage struct {
 	main   [mainWords]int
 	length [lengthWords]int
 }
 
-// count adds the words of tokens, which stand for that text.
+// count adds the words of tokens that stand for a text.
 func (u *usage) count(text []byte, tokens []token, r *recent) {
 	for _, t := range tokens {
-		if t.distance == 0 {
-			u.main[text[0]]++
-		} else {
-			slot, _, _ := r.slotOf(t.distance)
-			r.use(t.distance)
-			u.main[256+8*slot+min(t.length-minMatch, 7)]++
-			if t.length > 8 {
-				u.length[t.length-9]++
-			}
+		w := r.wordsOf(t, text)
+		u.main[w.main]++
+		if w.length >= 0 {
+			u.length[w.length]++
 		}
 		text = text[t.length:]
 	}
 }
 
-// prices are the bits of words.
 type prices struct {
 	main   [mainWords]float64
 	length [lengthWords]float64
 }
 
-// prices follow from usage, as if words could have parts of bits.
 func (u *usage) prices() *prices {
 	p := new(prices)
 	for _, c := range []struct {
@@ -250,7 +259,7 @@ func (u *usage) prices() *prices {
 	return p
 }
 
-// wordLengths are those of a code for what is used so often, of which none is longer than the limit (package-merge).
+// wordLengths returns the lengths of the words of an optimal code in which no word is longer than a limit (package-merge).
 func wordLengths(used []int, limit int) []int {
 	type coins struct {
 		worth   int
@@ -259,7 +268,7 @@ func wordLengths(used []int, limit int) []int {
 	byWorth := func(a, b coins) int { return cmp.Compare(a.worth, b.worth) }
 	var single, all []coins
 	for s, n := range used {
-		if n > 0 || s < 2 { // a code with one word, or none, is not for every reader
+		if n > 0 || s < 2 { // not every reader takes a code with less than two words
 			single = append(single, coins{max(n, 1), []int{s}})
 		}
 	}
@@ -281,7 +290,7 @@ func wordLengths(used []int, limit int) []int {
 	return lengths
 }
 
-// codeOf are the words of a code, by their lengths.
+// codeOf returns the words of a code, from their lengths.
 func codeOf(lengths []int) []int {
 	all, next := make([]int, len(lengths)), 0
 	for length := 1; length <= longestWord; length++ {
@@ -314,7 +323,7 @@ func (e *encoder) write(value, bits int) {
 	}
 }
 
-// frame is what was written since the one before, in whole words.
+// frame returns what was written since the last frame, in whole words of 16 bits.
 func (e *encoder) frame() (frame []byte) {
 	if e.n > 0 {
 		e.write(0, 16-e.n)
@@ -341,18 +350,12 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 	mains, lengths := codeOf(mainLengths), codeOf(lengthLengths)
 	at := 0
 	for _, t := range tokens {
-		if t.distance == 0 {
-			e.write(mains[text[at]], mainLengths[text[at]])
-		} else {
-			slot, further, bits := e.slotOf(t.distance)
-			e.use(t.distance)
-			word := 256 + 8*slot + min(t.length-minMatch, 7)
-			e.write(mains[word], mainLengths[word])
-			if t.length > 8 {
-				e.write(lengths[t.length-9], lengthLengths[t.length-9])
-			}
-			e.write(further, bits)
+		w := e.wordsOf(t, text[at:])
+		e.write(mains[w.main], mainLengths[w.main])
+		if w.length >= 0 {
+			e.write(lengths[w.length], lengthLengths[w.length])
 		}
+		e.write(w.further, w.bits)
 		if at += t.length; at%frameSize == 0 || at == size {
 			frames = append(frames, e.frame())
 		}
@@ -360,7 +363,7 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 	return frames
 }
 
-// lengths writes those of a code's words, by a code of their own, as differences from those of the block before.
+// lengths writes the lengths of a code's words, in a code of their own, as differences from the lengths in the block before.
 func (e *encoder) lengths(before, now []int) {
 	type said struct{ word, further, bits int }
 	var all []said

@@ -1,5 +1,5 @@
-// Command installer turns the programs of a release into what a vendor ships: packages, with what belongs beside them. 'make packages'
-// builds the programs and runs it. docs/packaging.md is for who uses it.
+// Command installer makes a vendor's packages from the programs of a release. 'make packages' builds the programs and runs it. See
+// docs/packaging.md.
 package main
 
 import (
@@ -67,21 +67,22 @@ type options struct {
 	release                    Release
 }
 
-// formats are those that packages for Linux are made in, and what each calls the packages that ours need.
+func (o options) makes(format string) bool { return o.format == "" || o.format == format }
+
+// formats are the formats of packages for Linux, and the names in each of the packages that ours need.
 var formats = []struct {
 	name, sound string
 	needs       []string // the C library, and what the scripts call and a small system may lack
 }{
 	{"deb", "libpulse0", []string{"libc6 (>= 2.34)"}},
-	// Libraries as rpm itself finds them in programs: each distribution calls their packages otherwise, and has them for several processors.
+	// The names that rpm itself finds in programs: packages of libraries have another name in each distribution.
 	{"rpm", "libpulse.so.0()(64bit)", []string{"libc.so.6(GLIBC_2.34)(64bit)", "/bin/sh", "coreutils", "findutils", "sed", "util-linux"}},
 	{"archlinux", "", []string{"glibc"}},
 }
 
-// architectures are those that packages for Linux are made for.
 var architectures = []string{"amd64", "arm64"}
 
-// run makes everything, or leaves nothing: what is there was made and signed to the end.
+// run makes everything, or leaves nothing behind.
 func (o options) run(ctx context.Context, b *Brand) (err error) {
 	if _, err := o.release.installerVersion(); err != nil {
 		return err
@@ -90,7 +91,8 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("-out %s: %w", o.out, err)
 	}
-	if len(names) > 0 && !madeHere(names) {
+	// A run that came to its end leaves both files. Checksums alone are in many a folder of downloads.
+	if len(names) > 0 && (!slices.Contains(names, "SHA256SUMS") || !slices.Contains(names, "provenance.json")) {
 		return fmt.Errorf("-out %s: the folder has files that were not made here, and would be made anew: name another one", o.out)
 	}
 	defer func() {
@@ -98,10 +100,7 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 			err = errors.Join(err, os.RemoveAll(o.out))
 		}
 	}()
-	if err := os.RemoveAll(o.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(o.out), os.MkdirAll(o.out, 0o755)); err != nil {
 		return err
 	}
 	own, err := os.ReadFile("LICENSE")
@@ -114,36 +113,10 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 		return err
 	}
 	for _, arch := range architectures {
-		if o.arch != "" && o.arch != arch {
-			continue
-		}
-		folder := filepath.Join(o.programs, "linux-"+arch)
-		p, err := readPrograms(folder, "", "-tray")
-		if err != nil {
-			return err
-		}
-		modules, err := modulesOf(ctx, p.agent, p.tray)
-		if err != nil {
-			return err
-		}
-		if err := o.packages(ctx, b, arch, p, own, modules, documents); err != nil {
-			return err
-		}
-		if o.format == "" || o.format == "msi" {
-			if err := o.windows(ctx, b, arch, own); err != nil {
+		if o.arch == "" || o.arch == arch {
+			if err := o.architecture(ctx, b, arch, own, documents); err != nil {
 				return err
 			}
-		}
-		if o.format == "" || o.format == "tar.gz" {
-			if err := o.portable(b, arch, p, own, modules); err != nil {
-				return err
-			}
-		}
-		if o.format != "" {
-			continue
-		}
-		if err := o.fakeserver(ctx, b, arch, folder, own); err != nil {
-			return err
 		}
 	}
 	if o.format == "" {
@@ -154,7 +127,31 @@ func (o options) run(ctx context.Context, b *Brand) (err error) {
 	return o.finish(ctx, b)
 }
 
-// templates writes those by which administrators of Windows set the policy.
+// architecture makes everything for one architecture.
+func (o options) architecture(ctx context.Context, b *Brand, arch string, own []byte, documents map[string][]byte) error {
+	folder := filepath.Join(o.programs, "linux-"+arch)
+	built, err := readPrograms(folder, "sidetone", "sidetone-tray")
+	if err != nil {
+		return err
+	}
+	p := programs{built[0], built[1]}
+	modules, err := modulesOf(ctx, built...)
+	if err == nil {
+		err = o.packages(ctx, b, arch, p, own, modules, documents)
+	}
+	if err == nil && o.makes("msi") {
+		err = o.windows(ctx, b, arch, own)
+	}
+	if err == nil && o.makes("tar.gz") {
+		err = o.portable(b, arch, p, own, modules)
+	}
+	if err == nil && o.format == "" {
+		err = o.fakeserver(ctx, b, arch, folder, own)
+	}
+	return err
+}
+
+// templates writes the templates by which administrators of Windows set the policy.
 func (o options) templates(b *Brand) error {
 	tree, err := b.policies()
 	if err != nil {
@@ -167,7 +164,6 @@ func (o options) templates(b *Brand) error {
 	return o.place(fmt.Sprintf("%s-%s-policies.zip", b.Product.Program, o.release.Version), archive)
 }
 
-// policies are the templates of group policies.
 func (b *Brand) policies() (tree Tree, err error) {
 	name := b.Product.Program
 	files, err := admx.Files(admx.Program{
@@ -179,12 +175,11 @@ func (b *Brand) policies() (tree Tree, err error) {
 	return tree, err
 }
 
-// packages writes those of one architecture.
 func (o options) packages(
 	ctx context.Context, b *Brand, arch string, p programs, own []byte, modules []Module, documents map[string][]byte,
 ) error {
 	for _, f := range formats {
-		if o.format != "" && o.format != f.name {
+		if !o.makes(f.name) {
 			continue
 		}
 		tree, err := b.linux(o.release, f.name, p, documents)
@@ -208,7 +203,7 @@ func (o options) packages(
 	return nil
 }
 
-// portable writes an archive that needs no package manager: agent and tray, to be registered by each user.
+// portable writes an archive of agent and tray that needs no package manager. Each user registers them.
 func (o options) portable(b *Brand, arch string, p programs, own []byte, modules []Module) error {
 	tree, err := b.base(p, "", "-tray")
 	if err != nil {
@@ -231,7 +226,7 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 	return o.placeSBOM(folder+".tar.gz", b.Product.Program, b.Vendor.Publisher, tree, modules)
 }
 
-// portableReadme says how the archive is used; rules: there are some for udev in it.
+// portableReadme tells how to use the archive. rules: it has udev rules.
 func (b *Brand) portableReadme(r Release, rules bool) []byte {
 	aboutRules, andRules := "", ""
 	if rules {
@@ -267,7 +262,7 @@ Help: %[4]s
 Vulnerabilities: %[5]s
 `
 
-// write writes a package and what belongs beside it.
+// write writes a package and its list of contents.
 func (o options) write(ctx context.Context, p Package, modules []Module) error {
 	name, err := p.write(ctx, filepath.Join(o.programs, "tools"), o.release, o.out)
 	if err != nil {
@@ -292,14 +287,14 @@ func (o options) place(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(o.out, name), data, 0o644)
 }
 
-// finish signs what is there, and says what it is made of.
+// finish signs the results, and writes their provenance and checksums.
 func (o options) finish(ctx context.Context, b *Brand) error {
 	names, err := o.results()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, ".json") { // the checksums have them, which are signed
+		if strings.HasSuffix(name, ".json") { // signed by way of the checksums
 			continue
 		}
 		if err := o.signFile(ctx, b, filepath.Join(o.out, name)); err != nil {
@@ -310,37 +305,32 @@ func (o options) finish(ctx context.Context, b *Brand) error {
 		return err
 	}
 	var sums strings.Builder
-	var subjects []subject
+	var subjects []resource
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(o.out, name))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(&sums, "%s  %s\n", checksum(data), name)
-		subjects = append(subjects, subject{Name: name, Digest: map[string]string{"sha256": checksum(data)}})
+		subjects = append(subjects, file(name, data))
 	}
 	inputs, err := b.inputs()
 	if err != nil {
 		return err
 	}
-	made := o.release.provenance(ctx, subjects)
-	made.Predicate.BuildDefinition.Resolved = append(made.Predicate.BuildDefinition.Resolved, inputs...)
-	text, err := json.MarshalIndent(made, "", "  ")
+	text, err := json.MarshalIndent(o.release.provenance(ctx, subjects, inputs), "", "  ")
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
 	fmt.Fprintf(&sums, "%s  provenance.json\n", checksum(text))
-	if err := o.place("provenance.json", text); err != nil {
-		return err
-	}
-	if err := o.place("SHA256SUMS", []byte(sums.String())); err != nil {
+	if err := errors.Join(o.place("provenance.json", text), o.place("SHA256SUMS", []byte(sums.String()))); err != nil {
 		return err
 	}
 	return o.signFile(ctx, b, filepath.Join(o.out, "SHA256SUMS"))
 }
 
-// signFile has the vendor's command sign a file, or put a signature beside it. Of the brand it gets what signatures for Windows say.
+// signFile runs the vendor's command, which signs a file or puts a signature beside it. Signatures for Windows name product and page.
 func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	if o.sign == "" {
 		return nil
@@ -354,17 +344,11 @@ func (o options) signFile(ctx context.Context, b *Brand, path string) error {
 	return nil
 }
 
-// madeHere reports whether a folder's files are those of a run that came to its end. Checksums alone are in many a folder of downloads.
-func madeHere(names []string) bool {
-	return slices.Contains(names, "SHA256SUMS") && slices.Contains(names, "provenance.json")
-}
-
-// results are the files that were made so far, in the order of their names.
+// results returns the names of the files made so far, sorted.
 func (o options) results() (names []string, err error) {
 	entries, err := os.ReadDir(o.out)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	slices.Sort(names)
 	return names, err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,30 +16,25 @@ import (
 	"github.com/tc-hib/winres"
 )
 
-// msi writes the packages for Windows Installer, one for each language. Its database is written table by table: what makes such
-// packages elsewhere leaves out too much of what an agent needs, or runs on Windows alone.
-// setup is the program that it runs, and does not install.
+// msi writes the packages for Windows Installer, one for each language. Their database is written table by table: other tools leave out
+// too much of what an agent needs, or run on Windows only. setup is the program that the package runs, and does not install.
 func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setup File, modules []Module, icon *winres.Icon) error {
 	tree, err := tree.sorted()
 	if err != nil {
 		return err
 	}
-	keys := make([]string, len(tree))
-	for i := range keys {
-		keys[i] = fmt.Sprintf("f%d", i)
-	}
 	how := thorough
 	if o.fast {
 		how = quick
 	}
-	cab := cabinet(tree, keys, o.release.Time, how)
+	cab := cabinet(tree, o.release.Time, how)
 	for _, lang := range b.installerLanguages() {
 		if o.fast && lang != "en" {
 			continue
 		}
 		d := database{brand: b, release: o.release, arch: arch, lang: lang, setup: setup.Data}
 		name := fmt.Sprintf("%s-%s-%s-%s.msi", b.Product.Program, o.release.Version, arch, lang)
-		if err := d.write(ctx, filepath.Join(o.out, name), tree, keys, cab, icon); err != nil {
+		if err := d.write(ctx, filepath.Join(o.out, name), tree, cab, icon); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if err := o.placeSBOM(name, b.Product.Program, b.Vendor.Publisher, append(slices.Clone(tree), setup), modules); err != nil {
@@ -48,7 +44,7 @@ func (o options) msi(ctx context.Context, b *Brand, arch string, tree Tree, setu
 	return nil
 }
 
-// database is what Windows Installer reads: tables, as https://learn.microsoft.com/windows/win32/msi/database-tables has them.
+// database is a database of Windows Installer: see https://learn.microsoft.com/windows/win32/msi/database-tables.
 type database struct {
 	brand      *Brand
 	release    Release
@@ -57,7 +53,6 @@ type database struct {
 	tables     []table
 }
 
-// A table is one of its tables.
 type table struct {
 	name string
 	rows [][]string
@@ -67,7 +62,6 @@ func (d *database) add(name string, rows ...[]string) {
 	d.tables = append(d.tables, table{name, rows})
 }
 
-// row is a row of texts and numbers.
 func row(fields ...any) []string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
@@ -76,7 +70,7 @@ func row(fields ...any) []string {
 	return texts
 }
 
-// text is the table as a file that msibuild reads.
+// text returns the table in the format of msibuild.
 func (t table) text() string {
 	var names, types []string
 	keys := []string{t.name}
@@ -94,9 +88,9 @@ func (t table) text() string {
 	return b.String()
 }
 
-// write writes the package. What it holds decides its code: Windows keeps one package of each.
-func (d *database) write(ctx context.Context, out string, tree Tree, keys []string, cab []byte, icon *winres.Icon) error {
-	if err := d.fill(tree, keys); err != nil {
+// write writes the package. Its package code follows from its content: Windows keeps one package of each code.
+func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte, icon *winres.Icon) error {
+	if err := d.fill(tree); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "msi")
@@ -114,7 +108,7 @@ func (d *database) write(ctx context.Context, out string, tree Tree, keys []stri
 	if err := os.WriteFile(filepath.Join(work, "_ForceCodepage.idt"), []byte("\r\n\r\n65001\t_ForceCodepage\r\n"), 0o600); err != nil {
 		return err
 	}
-	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // with paths in the folder, in which msibuild looks for icon and program
+	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // relative paths: msibuild looks for icon and program in its folder
 	for _, t := range d.tables {
 		if err := os.WriteFile(filepath.Join(work, t.name+".idt"), []byte(t.text()), 0o600); err != nil {
 			return err
@@ -125,10 +119,10 @@ func (d *database) write(ctx context.Context, out string, tree Tree, keys []stri
 	if err := icon.SaveICO(&picture); err != nil {
 		return err
 	}
-	streams := Tree{{Path: "Icon/" + iconName, Data: picture.Bytes()}, {Path: "Binary/" + setupName, Data: d.setup}, {Path: "cab", Data: cab}}
-	for i := range streams {
-		streams[i].Mode = 0o600
-	}
+	var streams Tree
+	streams.add("Icon/"+iconName, picture.Bytes())
+	streams.add("Binary/"+setupName, d.setup)
+	streams.add("cab", cab)
 	if err := streams.write(work); err != nil {
 		return err
 	}
@@ -150,24 +144,45 @@ const (
 	cabName   = "files.cab"
 )
 
-// guidOf is a GUID that follows from a text.
+// fileKey identifies a file of a tree by its place.
+func fileKey(i int) string { return fmt.Sprintf("f%d", i) }
+
+// guidOf derives a GUID from a text.
 func guidOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // of version 8
 	return fmt.Sprintf("{%X-%X-%X-%X-%X}", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// productCode is that of one release, architecture and language.
 func (d *database) productCode() string {
 	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
 }
 
 func (d *database) summary(code string) {
 	p, at := d.brand.Product, d.release.Time.UTC().Format("2006/01/02 15:04:05")
-	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerWords[d.lang].id)
+	template := map[string]string{"amd64": "x64", "arm64": "Arm64"}[d.arch] + ";" + strconv.Itoa(installerMessages[d.lang].id)
 	const compressed, readOnly, schema = 2, 2, 500
 	d.add("_SummaryInformation",
 		row(1, 65001), row(2, "Installation Database"), row(3, p.Name+" "+d.release.Version), row(4, d.brand.Vendor.Publisher),
 		row(5, "Installer"), row(6, p.Summary), row(7, template), row(9, code), row(12, at), row(13, at), row(14, schema), row(15, compressed),
 		row(18, "Sidetone"), row(19, readOnly))
+}
+
+var versionShape = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,3}$`)
+
+// installerVersion returns the part of the version that Windows Installer compares: three numbers. The version has at most four.
+func (r Release) installerVersion() (string, error) {
+	if !versionShape.MatchString(r.Version) {
+		return "", fmt.Errorf("version %s: not one to four numbers with dots between them (docs/packaging.md, On Windows)", r.Version)
+	}
+	numbers := strings.Split(r.Version, ".")
+	for i, limit := range []int{255, 255, 65535, 65535} {
+		if i == len(numbers) {
+			numbers = append(numbers, "0")
+		}
+		if n, err := strconv.Atoi(numbers[i]); err != nil || n > limit {
+			return "", fmt.Errorf("version %s: Windows takes numbers up to 255.255.65535.65535", r.Version)
+		}
+	}
+	return strings.Join(numbers[:3], "."), nil
 }

@@ -28,15 +28,11 @@ func packageOf(t *testing.T, d database, tree Tree) string {
 	t.Helper()
 	tree, err := tree.sorted()
 	require.NoError(t, err)
-	keys := make([]string, len(tree))
-	for i := range keys {
-		keys[i] = "f" + string(rune('0'+i))
-	}
-	cab := cabinet(tree, keys, release.Time, quick)
+	cab := cabinet(tree, release.Time, quick)
 	icon, err := d.brand.icon()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "package.msi")
-	require.NoError(t, d.write(context.Background(), path, tree, keys, cab, icon))
+	require.NoError(t, d.write(context.Background(), path, tree, cab, icon))
 	return path
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// schema is the columns of each table, as Microsoft's documentation has them. A column is NAME:TYPE:CONTENT; a star ends the name of one
-// that is part of the key. TYPE is in the letters of the format: capital where there may be nothing. CONTENT is a category, a range, or
-// after = all values that there are; after > are the tables of which it is a key.
+// schema holds the columns of each table, from Microsoft's documentation. A column is NAME:TYPE:CONTENT; a star ends the name of one that
+// is part of the key. TYPE is in the letters of the format: capital where the value may be empty. CONTENT is a category, a range, or all
+// possible values after =; after > are the tables of which the column is a key.
 var schema = map[string]string{
 	"AdminExecuteSequence": "Action*:s72:Identifier Condition:S255:Condition Sequence:I2:-4..32767",
 	"AppSearch":            "Property*:s72:Identifier Signature_*:s72:Identifier>RegLocator;Signature",
@@ -48,7 +48,6 @@ var schema = map[string]string{
 		"MaxValue:I4:-2147483647..2147483647 KeyTable:S255:Identifier KeyColumn:I2:1..32 Category:S32: Set:S255:Text Description:S255:Text",
 }
 
-// A columnType is what a column of a table may hold.
 type columnType struct {
 	name, kind     string
 	key            bool
@@ -57,7 +56,6 @@ type columnType struct {
 	category, only string // of a text; all values that there are, with semicolons
 }
 
-// columnsOf are those of a table.
 func columnsOf(table string) (list []columnType) {
 	for text := range strings.FieldsSeq(schema[table]) {
 		parts := strings.SplitN(text, ":", 3)

@@ -13,46 +13,45 @@ import (
 	"sidetone/internal/platform/paths"
 )
 
-// fill makes the tables.
-func (d *database) fill(tree Tree, keys []string) error {
+func (d *database) fill(tree Tree) error {
 	version, err := d.release.installerVersion()
 	if err != nil {
 		return err
 	}
-	b, words := d.brand, installerWords[d.lang]
+	b, say := d.brand, installerMessages[d.lang]
 	name, v := b.Product.Program, b.Vendor
 	d.add("Property",
 		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary+". Vulnerabilities: "+v.Security),
 		row("ARPCONTACT", v.Contact), row("ARPHELPLINK", v.Support),
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
-		// Agents and trays are asked in words of their own. The Restart Manager would end them, and the lists with them.
+		// Agents and trays are asked to end in a way of their own. The Restart Manager would kill them, and the clients' lists with them.
 		row("MSIRESTARTMANAGERCONTROL", "Disable"),
-		row("ProductCode", d.productCode()), row("ProductLanguage", words.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
-		row("REINSTALLMODE", "amus"),    // every file is this package's alone, and is written whatever is there
-		row("REBOOT", "ReallySuppress"), // a file in use may want a restart, which msiexec without a window would begin at once
-		// START, TRAY and CATALOGUE are none of these: a repair, which users may ask for, would take them from a user.
+		row("ProductCode", d.productCode()), row("ProductLanguage", say.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
+		row("REINSTALLMODE", "amus"),    // every file belongs to this package alone, and is written whatever is there
+		row("REBOOT", "ReallySuppress"), // for a file in use msiexec without a window would restart the machine at once
+		// START, TRAY and CATALOGUE are not secure: a repair, which any user may start, would take them from that user.
 		row("SecureCustomProperties", "NEWERFOUND;OLDFOUND"), row("UpgradeCode", "{"+b.Product.UpgradeGUID+"}"))
 	d.add("Upgrade",
 		row("{"+b.Product.UpgradeGUID+"}", "0.0.0", version, "", minInclusive|maxInclusive, "", "OLDFOUND"),
 		row("{"+b.Product.UpgradeGUID+"}", version, "", "", onlyDetect, "", "NEWERFOUND"))
-	newer := strings.ReplaceAll(words.newer, "{product}", b.Product.Name)
-	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", words.all),
-		row("Installed OR WINDOWSBUILD>="+windows1809, words.old),
-		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, words.start),
-		// An agent would refuse it as a policy. What is there since an older version is not in the way of an upgrade.
+	newer := strings.ReplaceAll(say.newer, "{product}", b.Product.Name)
+	d.add("LaunchCondition", row("Installed OR NOT NEWERFOUND", newer), row("Installed OR ALLUSERS=1", say.all),
+		row("Installed OR WINDOWSBUILD>="+windows1809, say.old),
+		row(`REMOVE~="ALL" OR START~="run" OR START~="task" OR START~="service" OR START~="none"`, say.start),
+		// An agent would refuse a relative path as a policy. One that an older version has set does not stop an upgrade.
 		row(`REMOVE~="ALL" OR NOT CATALOGUE OR CATALOGUE=OLDCATALOGUE OR CATALOGUE~="none" OR CATALOGUE><":\" OR CATALOGUE><":/" OR `+
-			`CATALOGUE<<"\\" OR CATALOGUE<<"~"`, words.catalogue))
+			`CATALOGUE<<"\\" OR CATALOGUE<<"~"`, say.catalogue))
 	d.add("Feature", row("Main", "", b.Product.Name, "", 1, 1, "", noAdvertising|noAbsence))
 	d.add("Icon", row(iconName, iconName))
 	d.add("Binary", row(setupName, setupName))
-	d.files(tree, keys)
+	d.files(tree)
 	d.registration(name)
 	d.actions()
 	d.validation()
 	return nil
 }
 
-// windows1809 is the number of that Windows 10, and of Server 2019.
+// windows1809 is the build number of Windows 10 1809 and of Server 2019.
 const windows1809 = "17763"
 
 // Attributes, in the words of Windows Installer's documentation.
@@ -63,7 +62,7 @@ const (
 	localMachine                           = 2           // root of a registry's row
 )
 
-// component adds one; its code is the same for each release that has what is called so.
+// component adds a component. Its code follows from what, and is the same in each release.
 func (d *database) component(name, what, directory, key, condition string, attributes int) {
 	i := slices.IndexFunc(d.tables, func(t table) bool { return t.name == "Component" })
 	if i < 0 {
@@ -79,9 +78,9 @@ func (d *database) component(name, what, directory, key, condition string, attri
 	d.tables[i+1].rows = append(d.tables[i+1].rows, row("Main", name))
 }
 
-// files adds those of the tree: one component each, of one cabinet. Where they go nobody can change: what the system or all users start
-// is where administrators alone write.
-func (d *database) files(tree Tree, keys []string) {
+// files adds the files of the tree, each as a component, in one cabinet. Nobody can choose another folder: what the system or all users
+// start must be where only administrators may write.
+func (d *database) files(tree Tree) {
 	program := d.brand.Product.Program
 	directories := [][]string{
 		row("TARGETDIR", "", "SourceDir"), row("ProgramFiles64Folder", "TARGETDIR", "."),
@@ -100,15 +99,15 @@ func (d *database) files(tree Tree, keys []string) {
 		if path.Ext(base) == ".exe" {
 			version, language = d.release.Version, "1033"
 		} else {
-			hashes = append(hashes, hashOf(keys[i], f.Data))
+			hashes = append(hashes, hashOf(fileKey(i), f.Data))
 		}
 		if f.Path == brand.ServiceOf(program) {
 			condition = `START~="service"`
 		}
 		name := fileComponent(f.Path)
-		d.component(name, "file "+strings.ToLower(f.Path), known[folder], keys[i], condition, 0)
+		d.component(name, "file "+strings.ToLower(f.Path), known[folder], fileKey(i), condition, 0)
 		short := fmt.Sprintf("F%d.%.3s|%s", i, strings.ToUpper(strings.TrimPrefix(path.Ext(base), ".")), base)
-		files = append(files, row(keys[i], name, short, len(f.Data), version, language, 512, i+1))
+		files = append(files, row(fileKey(i), name, short, len(f.Data), version, language, 512, i+1))
 	}
 	d.add("Directory", directories...)
 	d.add("File", files...)
@@ -119,7 +118,7 @@ func (d *database) files(tree Tree, keys []string) {
 		row("next", fileComponent(program+".exe"), "*.new", "InstallFolder", 2))
 }
 
-// hashOf is by what Windows Installer sees that a file without a version is another one: parts of its MD5, as signed numbers.
+// hashOf returns the row by which Windows Installer sees that a file without a version has changed: parts of its MD5, as signed numbers.
 func hashOf(key string, data []byte) []string {
 	sum := md5.Sum(data)
 	list := row(key, 0)
@@ -129,13 +128,13 @@ func hashOf(key string, data []byte) []string {
 	return list
 }
 
-// fileComponent is the component of the file at a path. A name in other letters is the same file to Windows.
+// fileComponent names the component of the file at a path. Windows ignores the case of letters.
 func fileComponent(path string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(path)))
 	return fmt.Sprintf("c.%x", sum[:12])
 }
 
-// registration adds what has the agent and the tray started: as 'service install --global' would.
+// registration adds what starts the agent and the tray, as 'service install --global' would.
 func (d *database) registration(name string) {
 	var rows [][]string
 	ofService := fileComponent(brand.ServiceOf(name))
@@ -161,7 +160,7 @@ func (d *database) registration(name string) {
 	d.add("Registry", rows...)
 
 	const ownProcess, automatic, normal, vital = 0x10, 2, 1, 0x8000
-	// Windows wants this name, too, to be that of one service, and products of two vendors may be called the same.
+	// This name, too, must belong to one service only, and products of two vendors may have the same name.
 	shown := d.brand.Product.Name + " (" + name + ")"
 	d.add("ServiceInstall", row("service", name, shown, ownProcess, automatic, normal|vital, "", "", "", "",
 		name+` "[InstallFolder]`+name+`.exe" run`+vendor, ofService, d.brand.Product.Summary))
@@ -170,7 +169,6 @@ func (d *database) registration(name string) {
 		row("start", name, start, "", 0, ofService), row("stop", name, stopToUninstall|deleteToUninstall, "", 1, ofService))
 }
 
-// actions adds what is done, in its order.
 func (d *database) actions() {
 	name := d.brand.Product.Program
 	var searches, locators [][]string
@@ -185,7 +183,7 @@ func (d *database) actions() {
 	slices.SortFunc(searches, slices.Compare)
 	slices.SortFunc(locators, slices.Compare)
 	d.add("AppSearch", searches...)
-	// Values of the registry have no signature, but Windows Installer wants the table.
+	// Registry values have no signature, but Windows Installer wants the table.
 	d.add("Signature")
 	d.add("RegLocator", locators...)
 
@@ -193,7 +191,7 @@ func (d *database) actions() {
 	const rollback, commit = deferred | 0x100, deferred | 0x200
 	const program = 2 | asSystem // of the table Binary
 	const removed, changed = `REMOVE="ALL" AND NOT UPGRADINGPRODUCTCODE`, `(Installed OR OLDFOUND) AND NOT REMOVE="ALL"`
-	// That the old task is put back, where it goes or is written anew, is not for the removal of the old version in an upgrade.
+	// In an upgrade the removal of the old version does not put the old task back, where it is removed or replaced.
 	const hadTask = `OLDSTART~="task" AND NOT UPGRADINGPRODUCTCODE`
 	const taskGoes = `OLDSTART~="task" AND (` + removed + ` OR NOT START~="task")`
 	d.add("CustomAction",
@@ -202,14 +200,14 @@ func (d *database) actions() {
 		row("SetLocation", setProperty, "ARPINSTALLLOCATION", "[InstallFolder]", ""),
 		row("MakeWay", program|deferred|goOn, setupName, d.call("make-way"), ""),
 		row("EndAll", program|deferred|goOn, setupName, d.call("end", "[ProductCode]"), ""),
-		// Once nothing can fail any more. Where Windows keeps nothing to go back to, it runs no such action.
+		// Runs once nothing can fail any more. Where rollback is disabled, Windows runs no such action.
 		row("HandOver", program|commit|goOn, setupName, d.call("hand-over"), ""),
 		row("HandOverAtOnce", program|deferred|goOn, setupName, d.call("hand-over"), ""),
 		row("AddTask", program|deferred, setupName, d.addTask(), ""),
 		row("UndoAddTask", program|rollback|goOn, setupName, d.call("remove-task"), ""),
 		row("RemoveTask", program|deferred|goOn, setupName, d.call("remove-task"), ""),
 		row("UndoRemoveTask", program|rollback|goOn, setupName, d.addTask(), ""),
-		// There are tables for it, of which Microsoft says that they do not work.
+		// There are tables for this, but Microsoft says that they do not work.
 		row("ConfigureService", program|deferred|goOn, setupName, d.call("configure-service"), ""))
 	before := [][]string{
 		row("FindRelatedProducts", "", 25), row("ValidateProductID", "", 700), row("CostInitialize", "", 800), row("FileCost", "", 900),
@@ -217,7 +215,7 @@ func (d *database) actions() {
 	}
 	d.add("InstallUISequence", append(slices.Clone(before), row("ExecuteAction", "", 1300))...)
 	d.add("InstallExecuteSequence", append(before,
-		// RestrictedUserControl: a user asks, whose properties are not to count even if they come this far.
+		// RestrictedUserControl: an ordinary user runs the installation, whose properties do not count even if they get this far.
 		row("AppSearch", "", 50), row("KeepStart", "NOT START OR RestrictedUserControl", 51),
 		row("KeepTray", "NOT TRAY OR RestrictedUserControl", 52), row("KeepCatalogue", "NOT CATALOGUE OR RestrictedUserControl", 53),
 		row("DefaultStart", "NOT START", 54), row("LaunchConditions", "", 100),
@@ -230,8 +228,8 @@ func (d *database) actions() {
 		row("ConfigureService", `START~="service" AND NOT REMOVE="ALL"`, 5860), row("StartServices", "VersionNT", 5900),
 		row("UndoAddTask", `START~="task" AND NOT OLDSTART~="task" AND NOT REMOVE="ALL"`, 5910),
 		row("AddTask", `START~="task" AND NOT REMOVE="ALL"`, 5920), row("InstallExecute", "", 5970),
-		// Last: what both have in common stays, and nothing is away for a moment. Wine removes the registration of all who share an
-		// upgrade code, so that this comes before the new one.
+		// Last: what both versions have in common stays, and nothing is missing for a moment. Wine removes the registration of all
+		// products with the upgrade code, so this comes before the new one's.
 		row("RemoveExistingProducts", "", 5980), row("RegisterUser", "", 6000), row("RegisterProduct", "", 6100),
 		row("PublishFeatures", "", 6300), row("PublishProduct", "", 6400), row("HandOver", changed+" AND NOT RollbackDisabled", 6500),
 		row("HandOverAtOnce", changed+" AND RollbackDisabled", 6510), row("InstallFinalize", "", 6600))...)
@@ -240,7 +238,7 @@ func (d *database) actions() {
 		row("InstallFiles", "", 4000), row("InstallFinalize", "", 6600))
 }
 
-// call is the command line by which the package's own program does what its verb says. Nothing in it comes from a caller.
+// call returns the command line of a verb of the package's own program. Nothing in it comes from the user.
 func (d *database) call(verb string, more ...string) string {
 	name := d.brand.Product.Program
 	words := []string{verb, `"[InstallFolder]."`, name + ".exe", name + "w.exe", name + "-service.exe"}

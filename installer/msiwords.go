@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// words are what a package for Windows Installer says itself, in one language; the rest is Windows'.
-type words struct {
+// messages are what a package for Windows Installer says itself, in one language; the rest is Windows'.
+type messages struct {
 	id        int    // Windows' number of the language
 	newer     string // {product} has been installed in a newer version
 	start     string // START was none of its values
@@ -12,8 +12,8 @@ type words struct {
 	catalogue string // CATALOGUE is a relative path
 }
 
-// installerWords are those of each language that ships.
-var installerWords = map[string]words{
+// installerMessages are the messages by language.
+var installerMessages = map[string]messages{
 	"de": {
 		1031, "Eine neuere Version von {product} ist bereits installiert.", "START muss run, task, service oder none sein.",
 		"ALLUSERS muss 1 sein: Dieses Paket wird für alle Benutzer installiert.", "Windows 10, Version 1809, oder neuer ist erforderlich.",
@@ -67,9 +67,9 @@ var installerWords = map[string]words{
 	},
 }
 
-// installerLanguages are those of the brand for which there are words; English is always one.
+// installerLanguages are the brand's languages that have messages; English is always one.
 func (b *Brand) installerLanguages() (list []string) {
-	for lang := range installerWords {
+	for lang := range installerMessages {
 		if lang == "en" || len(b.Languages) == 0 || slices.Contains(b.Languages, lang) {
 			list = append(list, lang)
 		}

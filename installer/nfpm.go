@@ -4,58 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// nfpm is the program that writes packages of Linux distributions, at the version that the tests know.
+// nfpm is the program that writes packages for Linux distributions, at the version that the tests know.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 
-// nfpmCommand is where in its module it is.
+// nfpmCommand is its path in its module.
 const nfpmCommand = "/cmd/nfpm"
 
-// manifest is what nfpm reads, in the words of https://nfpm.goreleaser.com/configuration.
-type manifest struct {
-	Name          string            `json:"name"`
-	Arch          string            `json:"arch"`
-	Platform      string            `json:"platform"`
-	Version       string            `json:"version"`
-	VersionSchema string            `json:"version_schema"`
-	Release       string            `json:"release,omitempty"`
-	Section       string            `json:"section"`
-	Priority      string            `json:"priority"`
-	Maintainer    string            `json:"maintainer"`
-	Description   string            `json:"description"`
-	Vendor        string            `json:"vendor"`
-	Homepage      string            `json:"homepage"`
-	License       string            `json:"license"`
-	Time          string            `json:"mtime"`
-	NoGlobbing    bool              `json:"disable_globbing"`
-	Umask         int               `json:"umask"`
-	Depends       []string          `json:"depends,omitempty"`
-	Recommends    []string          `json:"recommends,omitempty"`
-	Contents      []content         `json:"contents"`
-	Scripts       map[string]string `json:"scripts,omitempty"`
-	Deb           map[string]any    `json:"deb"`
-	RPM           map[string]any    `json:"rpm"`
-	Arch2         map[string]any    `json:"archlinux"`
-}
-
-type content struct {
-	Source string `json:"src,omitempty"`
-	Path   string `json:"dst"`
-	Type   string `json:"type,omitempty"`
-	Info   struct {
-		Mode int    `json:"mode,omitempty"`
-		Time string `json:"mtime"`
-	} `json:"file_info"`
-}
-
-// Package is what the files of one package are made into.
+// Package describes one package, and holds its files.
 type Package struct {
 	Format                                        string // deb, rpm or archlinux
 	Name, Arch                                    string // Arch as Go calls it
@@ -66,19 +31,18 @@ type Package struct {
 	Fast                                          bool // do not compress
 }
 
-// file is the name by which such a package is known.
 func (p Package) file(r Release) string {
+	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[p.Arch]
 	switch p.Format {
 	case "rpm":
-		return fmt.Sprintf("%s-%s-1.%s.rpm", p.Name, r.Version, map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[p.Arch])
+		return fmt.Sprintf("%s-%s-1.%s.rpm", p.Name, r.Version, processor)
 	case "archlinux":
-		return fmt.Sprintf("%s-%s-1-%s.pkg.tar.zst", p.Name, r.Version, map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[p.Arch])
-	default:
-		return fmt.Sprintf("%s_%s_%s.deb", p.Name, r.Version, p.Arch)
+		return fmt.Sprintf("%s-%s-1-%s.pkg.tar.zst", p.Name, r.Version, processor)
 	}
+	return fmt.Sprintf("%s_%s_%s.deb", p.Name, r.Version, p.Arch)
 }
 
-// write has nfpm write the package into a folder. Returned is its name there.
+// write makes nfpm write the package into a folder, and returns its name there.
 func (p Package) write(ctx context.Context, tools string, r Release, folder string) (string, error) {
 	work, err := os.MkdirTemp("", "package")
 	if err != nil {
@@ -112,8 +76,9 @@ func (p Package) write(ctx context.Context, tools string, r Release, folder stri
 	return name, nil
 }
 
-// manifest writes the tree and the scripts into a folder to work in, and says where everything belongs.
-func (p Package) manifest(r Release, work string) (*manifest, error) {
+// manifest writes the tree and the scripts into a folder to work in, and returns the configuration by which nfpm finds them: see
+// https://nfpm.goreleaser.com/configuration.
+func (p Package) manifest(r Release, work string) (map[string]any, error) {
 	tree, err := p.Tree.sorted()
 	if err != nil {
 		return nil, err
@@ -122,68 +87,72 @@ func (p Package) manifest(r Release, work string) (*manifest, error) {
 		return nil, err
 	}
 	at := r.Time.UTC().Format(time.RFC3339)
-	m := &manifest{
-		Name: p.Name, Arch: p.Arch, Platform: "linux", Version: r.Version, VersionSchema: "none", Release: "1",
-		Section: "sound", Priority: "optional", Maintainer: p.Contact, Description: wrapped(p.Description), Vendor: p.Publisher, Homepage: p.URL,
-		License: "Apache-2.0", Time: at, NoGlobbing: true, Umask: 0o022,
-		Depends: p.Depends, Recommends: p.Recommends, Scripts: make(map[string]string),
-		Deb: map[string]any{"compression": "none"},
-		RPM: map[string]any{
-			"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified",
-			"buildhost": "reproducible", "packager": p.Contact,
-		},
-		Arch2: map[string]any{"packager": p.Contact},
+	scripts := make(map[string]string)
+	rpm := map[string]any{
+		"compression": map[bool]string{false: "xz", true: "gzip"}[p.Fast], "summary": p.Summary, "group": "Unspecified",
+		"buildhost": "reproducible", "packager": p.Contact,
+	}
+	archlinux := map[string]any{"packager": p.Contact}
+	m := map[string]any{
+		"name": p.Name, "arch": p.Arch, "platform": "linux", "version": r.Version, "version_schema": "none", "release": "1",
+		"section": "sound", "priority": "optional", "maintainer": p.Contact, "description": wrapped(p.Description), "vendor": p.Publisher,
+		"homepage": p.URL, "license": "Apache-2.0", "mtime": at, "disable_globbing": true, "umask": 0o022,
+		"depends": p.Depends, "recommends": p.Recommends, "contents": p.contents(tree, at, work), "scripts": scripts,
+		"deb": map[string]any{"compression": "none"}, "rpm": rpm, "archlinux": archlinux,
 	}
 	switch p.Format {
-	case "deb": // whose first line is the summary
-		m.Release, m.Description = "", p.Summary+"\n"+m.Description
-	case "archlinux": // which has no more than one line
-		m.Description = p.Summary
+	case "deb": // its description begins with the summary
+		delete(m, "release")
+		m["description"] = p.Summary + "\n" + wrapped(p.Description)
+	case "archlinux": // its description is one line
+		m["description"] = p.Summary
 	}
-	special := map[string]map[string]any{"archlinux": m.Arch2, "rpm": m.RPM}[p.Format]
+	special := map[string]map[string]any{"archlinux": archlinux, "rpm": rpm}[p.Format]
 	for name, text := range p.Scripts {
 		file := filepath.Join(work, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
-		if name == "postupgrade" || name == "posttrans" { // which only some formats have
+		if name == "postupgrade" || name == "posttrans" { // only some formats have these
 			special["scripts"] = map[string]string{name: file}
 			continue
 		}
-		m.Scripts[name] = file
-	}
-	add := func(c content, mode int) {
-		c.Info.Time, c.Info.Mode = at, mode
-		m.Contents = append(m.Contents, c)
-	}
-	for _, folder := range ownFolders(p.Name, tree) {
-		add(content{Path: folder, Type: "dir"}, 0o755)
-	}
-	for _, f := range tree {
-		c := content{Source: filepath.Join(work, "tree", filepath.FromSlash(f.Path)), Path: f.Path}
-		switch {
-		case f.Target != "":
-			add(content{Source: f.Target, Path: f.Path, Type: "symlink"}, 0)
-			continue
-		case f.Config:
-			c.Type = "config|noreplace"
-		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/man/"):
-			c.Type = "doc"
-		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/licenses/"):
-			c.Type = "license"
-		}
-		add(c, int(f.Mode))
+		scripts[name] = file
 	}
 	return m, nil
 }
 
-// ownFolders are the folders that nobody but this package has, which bear its name, and those in them.
+// contents lists the folders and files of a package, in the words of nfpm.
+func (p Package) contents(tree Tree, at, work string) (list []map[string]any) {
+	add := func(source, path, kind string, mode fs.FileMode) {
+		list = append(list, map[string]any{"src": source, "dst": path, "type": kind, "file_info": map[string]any{"mode": mode, "mtime": at}})
+	}
+	for _, folder := range ownFolders(p.Name, tree) {
+		add("", folder, "dir", 0o755)
+	}
+	for _, f := range tree {
+		kind := ""
+		switch {
+		case f.Target != "":
+			add(f.Target, f.Path, "symlink", 0)
+			continue
+		case f.Config:
+			kind = "config|noreplace"
+		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/man/"):
+			kind = "doc"
+		case p.Format == "rpm" && strings.HasPrefix(f.Path, "/usr/share/licenses/"):
+			kind = "license"
+		}
+		add(filepath.Join(work, "tree", filepath.FromSlash(f.Path)), f.Path, kind, f.Mode)
+	}
+	return list
+}
+
+// ownFolders are the folders that belong to this package alone: those that bear its name, and the folders in them.
 func ownFolders(name string, tree Tree) (own []string) {
-	seen := make(map[string]bool)
 	for _, f := range tree {
 		for folder := path.Dir(f.Path); folder != "/"; folder = path.Dir(folder) {
-			if strings.Contains(folder+"/", "/"+name+"/") && !seen[folder] {
-				seen[folder] = true
+			if strings.Contains(folder+"/", "/"+name+"/") && !slices.Contains(own, folder) {
 				own = append(own, folder)
 			}
 		}
@@ -191,25 +160,17 @@ func ownFolders(name string, tree Tree) (own []string) {
 	return own
 }
 
-// width is how long a line may be that package managers show.
-const width = 76
-
-// wrapped is a text in lines that package managers show whole.
+// wrapped breaks a text into lines that package managers show whole.
 func wrapped(text string) string {
-	var b strings.Builder
-	column := 0
+	const width = 76
+	var lines []string
 	for _, word := range strings.Fields(text) {
-		switch {
-		case column == 0:
-		case column+1+len(word) > width:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
+		last := len(lines) - 1
+		if last < 0 || len(lines[last])+1+len(word) > width {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
 		}
-		b.WriteString(word)
-		column += len(word)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }

@@ -14,17 +14,12 @@ import (
 	"time"
 )
 
-// statement says how packages came to be, as in-toto (statement/v1) and SLSA (provenance/v1) have it.
+// statement says how packages were made, in the formats of in-toto (statement/v1) and SLSA (provenance/v1).
 type statement struct {
 	Type          string     `json:"_type"`
-	Subject       []subject  `json:"subject"`
+	Subject       []resource `json:"subject"`
 	PredicateType string     `json:"predicateType"`
 	Predicate     provenance `json:"predicate"`
-}
-
-type subject struct {
-	Name   string            `json:"name"`
-	Digest map[string]string `json:"digest"`
 }
 
 type provenance struct {
@@ -46,22 +41,39 @@ type resource struct {
 	Digest map[string]string `json:"digest,omitempty"`
 }
 
-// provenance is what is known of the build. It names no machine and no time of its own, so that a second build says the same.
-func (r Release) provenance(ctx context.Context, subjects []subject) statement {
+// provenance returns what is known of the build that has made the subjects of the vendor's own inputs. It names no machine and no time of
+// its own, so that a second build says the same.
+func (r Release) provenance(ctx context.Context, subjects, inputs []resource) statement {
 	s := statement{Type: "https://in-toto.io/Statement/v1", Subject: subjects, PredicateType: "https://slsa.dev/provenance/v1"}
 	d := &s.Predicate.BuildDefinition
 	d.BuildType = "make packages"
 	d.ExternalParameters = map[string]string{"version": r.Version, "build": r.Build, "sourceDate": r.Time.Format("2006-01-02T15:04:05Z")}
-	d.Resolved = append([]resource{
+	d.Resolved = slices.Concat([]resource{
 		{Name: "sources", Digest: map[string]string{"gitCommit": r.Commit}},
 		{URI: "pkg:golang/" + strings.Replace(nfpm, nfpmCommand, "", 1) + "#" + nfpmCommand[1:]},
 		{URI: "pkg:golang/std@" + runtime.Version()},
-	}, toolsOfSystem(ctx)...)
+	}, toolsOfSystem(ctx), inputs)
 	s.Predicate.RunDetails.Builder.ID = "Makefile"
 	return s
 }
 
-// tools are what packages are made with beside Go, and the headers that the compilers read, by what they are called here.
+func file(name string, data []byte) resource {
+	return resource{Name: name, Digest: map[string]string{"sha256": checksum(data)}}
+}
+
+// inputs are the vendor's own files: brand.yaml, and the files that it names.
+func (b *Brand) inputs() (list []resource, err error) {
+	for _, path := range append([]string{b.path, filepath.Join(b.folder, b.Product.Icon)}, b.files...) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, file(filepath.Base(path), data))
+	}
+	return list, nil
+}
+
+// tools are what packages are made with beside Go, and the headers that the compilers read, by their names in the provenance.
 var tools = []struct{ name, path string }{
 	{"gcc", ""},
 	{"ld", ""},
@@ -76,8 +88,8 @@ var tools = []struct{ name, path string }{
 	{"xz", ""},
 }
 
-// toolsOfSystem are those that are here, as packages of Debian or what derives from it, which alone know their versions to the last patch.
-// Where there is no dpkg, or a tool is none of its packages', nothing is said of it.
+// toolsOfSystem returns the installed tools as packages of Debian or a derivative, which alone know their versions to the last patch.
+// It leaves out what does not come from a package, and everything where there is no dpkg.
 func toolsOfSystem(ctx context.Context) (list []resource) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -113,13 +125,13 @@ func toolsOfSystem(ctx context.Context) (list []resource) {
 	return list
 }
 
-// askDpkg are the lines of an answer, which may be there although not all of what was asked for is known.
+// askDpkg returns the lines of an answer. dpkg-query answers what it knows even where it fails.
 func askDpkg(ctx context.Context, option string, what ...string) iter.Seq[string] {
 	out, _ := exec.CommandContext(ctx, "dpkg-query", append([]string{option}, what...)...).Output()
 	return strings.SplitSeq(strings.TrimSpace(string(out)), "\n")
 }
 
-// distribution is what this system calls itself.
+// distribution is the ID in /etc/os-release.
 func distribution() string {
 	text, _ := os.ReadFile("/etc/os-release")
 	for line := range strings.Lines(string(text)) {

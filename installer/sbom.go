@@ -12,8 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom lists what is in a package (CycloneDX): the modules of its programs, and its files. The same package has the same list at each time.
-// file is the package's, publisher who ships it.
+// sbom returns a reproducible list of what is in a package (CycloneDX): the modules of its programs, and its files.
 func sbom(file, name, publisher string, r Release, tree Tree, modules []Module) ([]byte, error) {
 	bom := cdx.NewBOM()
 	root := cdx.Component{
@@ -61,13 +60,10 @@ func sbom(file, name, publisher string, r Release, tree Tree, modules []Module) 
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(text)
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: of the content
-	bom.SerialNumber = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	bom.SerialNumber = "urn:uuid:" + strings.ToLower(strings.Trim(guidOf(string(text)), "{}"))
 	return write()
 }
 
 func checksum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }

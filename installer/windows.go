@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	_ "embed" // for the manifest
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tc-hib/winres"
@@ -15,37 +17,29 @@ import (
 	"sidetone/internal/brand"
 )
 
-// The manifest says to Windows what every program can do: tools/windows links it, too.
+// The manifest tells Windows what the programs support. tools/windows links it, too.
 //
 //go:embed windows/program.manifest
 var manifestOfPrograms []byte
 
-// windows writes what there is for Windows, on one architecture.
+// windows writes the packages and the archive for Windows on one architecture.
 func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte) error {
-	folder := filepath.Join(o.programs, "windows-"+arch)
-	p, err := readPrograms(folder, ".exe", "w")
+	built, err := readPrograms(filepath.Join(o.programs, "windows-"+arch),
+		"sidetone.exe", "sidetonew.exe", "sidetone-service.exe", "sidetone-setup.exe")
 	if err != nil {
 		return err
 	}
-	service, err := os.ReadFile(filepath.Join(folder, "sidetone-service.exe"))
+	modules, err := modulesOf(ctx, built...)
 	if err != nil {
 		return err
 	}
-	setup, err := os.ReadFile(filepath.Join(folder, "sidetone-setup.exe"))
+	tree, err := b.base(programs{built[0], built[1]}, ".exe", "w")
 	if err != nil {
 		return err
 	}
-	modules, err := modulesOf(ctx, p.agent, p.tray, service, setup)
-	if err != nil {
-		return err
-	}
-	tree, err := b.base(p, ".exe", "w")
-	if err != nil {
-		return err
-	}
-	tree.addProgram(brand.ServiceOf(b.Product.Program), service)
+	tree.addProgram(brand.ServiceOf(b.Product.Program), built[2])
 	tree.add("licences.txt", licenceTexts(own, modules))
-	tree.addProgram(b.Product.Program+"-setup.exe", setup) // is in packages, and not among what they install
+	tree.addProgram(b.Product.Program+"-setup.exe", built[3]) // is in packages, but not among what they install
 	icon, err := b.icon()
 	if err != nil {
 		return err
@@ -62,7 +56,7 @@ func (o options) windows(ctx context.Context, b *Brand, arch string, own []byte)
 	return o.msi(ctx, b, arch, tree, installs, modules, icon)
 }
 
-// finishPrograms has the programs of a tree say whose they are, and signs them.
+// finishPrograms puts the vendor's resources into the programs of a tree, and signs them.
 func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *winres.Icon) error {
 	work, err := os.MkdirTemp("", "programs")
 	if err != nil {
@@ -91,18 +85,12 @@ func (o options) finishPrograms(ctx context.Context, b *Brand, tree Tree, icon *
 	return nil
 }
 
-// withResources is a program with the vendor's icon, its version, and the manifest. Rules by which companies allow programs go by
-// publisher (of the signature), product, file name and version.
+// withResources returns a program with the vendor's icon, the version, and the manifest. Companies allow programs by rules for publisher
+// (of the signature), product, file name and version.
 func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r Release) ([]byte, error) {
-	name, about := strings.TrimSuffix(file, ".exe"), b.Product.Name
-	switch strings.TrimPrefix(name, b.Product.Program) {
-	case "w":
-		about += " (tray)"
-	case "-service":
-		about += " (service)"
-	case "-setup":
-		about += " (setup)"
-	}
+	name := strings.TrimSuffix(file, ".exe")
+	parts := map[string]string{"w": " (tray)", "-service": " (service)", "-setup": " (setup)"}
+	about := b.Product.Name + parts[strings.TrimPrefix(name, b.Product.Program)]
 	var info version.Info
 	for key, value := range map[string]string{
 		version.CompanyName: b.Vendor.Publisher, version.ProductName: b.Product.Name, version.FileDescription: about,
@@ -117,24 +105,20 @@ func (b *Brand) withResources(file string, program []byte, icon *winres.Icon, r 
 	info.SetProductVersion(r.Version)
 	var resources winres.ResourceSet
 	resources.SetVersionInfo(info)
-	if err := resources.SetIcon(winres.ID(1), icon); err != nil {
-		return nil, err
-	}
-	if err := resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifestOfPrograms); err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	err := resources.WriteToEXE(&out, bytes.NewReader(program))
+	err := errors.Join(resources.SetIcon(winres.ID(1), icon),
+		resources.Set(winres.RT_MANIFEST, winres.ID(1), version.LangDefault, manifestOfPrograms),
+		resources.WriteToEXE(&out, bytes.NewReader(program)))
 	return out.Bytes(), err
 }
 
-// portableWindows writes an archive that needs no installer: each user registers what is in it.
+// portableWindows writes an archive that needs no installer. Each user registers its programs.
 func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Module) error {
 	policies, err := b.policies()
 	if err != nil {
 		return err
 	}
-	tree = append(append(Tree{}, tree...), policies.below("policies")...)
+	tree = slices.Concat(tree, policies.below("policies"))
 	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support, b.Vendor.Security)
 	tree.add("README.txt", []byte(strings.ReplaceAll(readme, "\n", "\r\n")))
 	folder := fmt.Sprintf("%s-%s-windows-%s", b.Product.Program, o.release.Version, arch)

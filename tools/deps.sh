@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh PROGRAM:PACKAGE ... installs with apt the packages whose program is missing. A name
-# that ends in .so.N is a shared library, one that ends in .h a header, a path a file. It does nothing where
-# all is there; without root it prints the one command to run.
+# that ends in .so.N is a shared library, one that ends in .h a header, a path a file; without a name the package
+# itself is looked for. It does nothing if all are there; without root it prints the one command to run.
 set -eu
 export PATH="$PATH:/usr/sbin:/sbin"
 
@@ -9,6 +9,7 @@ missing=
 for pair in "$@"; do
 	program=${pair%%:*} package=${pair#*:}
 	case $program in
+	"") [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue ;;
 	/*) [ -e "$program" ] && continue ;;
 	*.h) [ -e "/usr/include/$program" ] && continue ;;
 	*.so.*) ldconfig -p | grep -q "$program" && continue ;;

@@ -2,7 +2,6 @@
 package admx
 
 import (
-	"bytes"
 	"embed"
 	"encoding/xml"
 	"fmt"
@@ -52,7 +51,6 @@ func Files(p Program) ([]File, error) {
 //go:embed words
 var folder embed.FS
 
-// words are those of a language.
 type words struct {
 	Supported string            `yaml:"supported"`
 	Default   string            `yaml:"default"` // %s is the default
@@ -93,21 +91,12 @@ func group(path string) string {
 // id is a setting's path as a name in the templates.
 func id(path string) string { return strings.ReplaceAll(path, ".", "_") }
 
-// isSwitch reports whether a setting is on or off.
 func isSwitch(k config.Key) bool { return slices.Equal(k.Values, []string{"true", "false"}) }
 
 // isChoice reports whether a setting is one of few values. A list may have several of them.
 func isChoice(k config.Key) bool { return k.Values != nil && !isSwitch(k) && !k.List }
 
-// document is a whole file of XML.
 func document(root any) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(xml.Header)
-	enc := xml.NewEncoder(&b)
-	enc.Indent("", "  ")
-	if err := enc.Encode(root); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	text, err := xml.MarshalIndent(root, "", "  ")
+	return slices.Concat([]byte(xml.Header), text, []byte("\n")), err
 }

@@ -2,6 +2,7 @@ package admx
 
 import (
 	"encoding/xml"
+	"slices"
 
 	"sidetone/internal/config"
 )
@@ -64,26 +65,20 @@ type value struct {
 }
 
 type elements struct {
-	Choice *choice `xml:"enum"`
-	Text   *text   `xml:"text"`
+	Choice *element `xml:"enum"`
+	Text   *element `xml:"text"`
 }
 
-type choice struct {
+type element struct {
 	ID       string `xml:"id,attr"`
 	Value    string `xml:"valueName,attr"`
 	Required bool   `xml:"required,attr"`
-	Items    []item `xml:"item"`
+	Items    []item `xml:"item"` // of a choice
 }
 
 type item struct {
 	Display string `xml:"displayName,attr"`
 	Value   value  `xml:"value"`
-}
-
-type text struct {
-	ID       string `xml:"id,attr"`
-	Value    string `xml:"valueName,attr"`
-	Required bool   `xml:"required,attr"`
 }
 
 func definitionsOf(p Program, settings []config.Key) policyDefinitions {
@@ -111,24 +106,22 @@ func policyOf(p Program, s config.Key) policy {
 		return out
 	}
 	out.Presentation = "$(presentation." + id(s.Path) + ")"
+	e := &element{ID: id(s.Path), Value: s.Path, Required: true}
 	if !isChoice(s) {
-		out.Elements = &elements{Text: &text{ID: id(s.Path), Value: s.Path, Required: true}}
+		out.Elements = &elements{Text: e}
 		return out
 	}
-	c := &choice{ID: id(s.Path), Value: s.Path, Required: true}
 	for _, v := range s.Values {
-		c.Items = append(c.Items, item{stringRef("value_" + v), value{v}})
+		e.Items = append(e.Items, item{stringRef("value_" + v), value{v}})
 	}
-	out.Elements = &elements{Choice: c}
+	out.Elements = &elements{Choice: e}
 	return out
 }
 
-// groups are those of the settings, in their order.
+// groups are the groups of the settings, in the order of the settings.
 func groups(settings []config.Key) (all []string) {
-	seen := make(map[string]bool)
 	for _, s := range settings {
-		if g := group(s.Path); !seen[g] {
-			seen[g] = true
+		if g := group(s.Path); !slices.Contains(all, g) {
 			all = append(all, g)
 		}
 	}

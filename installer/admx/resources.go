@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,25 +54,26 @@ func resourcesOf(p Program, settings []config.Key, w words) policyDefinitionReso
 	for _, g := range groups(settings) {
 		say("group_"+g, w.Groups[g])
 	}
-	said := make(map[string]bool)
+	var values []string
 	for _, s := range settings {
 		say(id(s.Path), s.Path)
 		say(id(s.Path)+"_help", helpOf(s, w))
+		p := &presentation{ID: id(s.Path)}
 		switch {
 		case isSwitch(s):
 			continue
 		case isChoice(s):
-			r.Presentations = append(r.Presentations, &presentation{ID: id(s.Path), Dropdown: &dropdown{id(s.Path), true, s.Path}})
-		default:
-			r.Presentations = append(r.Presentations, &presentation{ID: id(s.Path), TextBox: &textBox{id(s.Path), s.Path}})
-			continue
-		}
-		for _, v := range s.Values {
-			if !said[v] {
-				said[v] = true
-				say("value_"+v, v)
+			p.Dropdown = &dropdown{id(s.Path), true, s.Path}
+			for _, v := range s.Values {
+				if !slices.Contains(values, v) {
+					values = append(values, v)
+					say("value_"+v, v)
+				}
 			}
+		default:
+			p.TextBox = &textBox{id(s.Path), s.Path}
 		}
+		r.Presentations = append(r.Presentations, p)
 	}
 	return r
 }

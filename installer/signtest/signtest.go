@@ -28,7 +28,6 @@ func Command(t *testing.T, docs string) string {
 	return command
 }
 
-// script is what the page has.
 func script(t *testing.T, docs string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(docs, "packaging.md"))

@@ -71,7 +71,7 @@ func (p *person) startClient(folder string, port int) *client {
 	p.t.Helper()
 	p.Run("mkdir", "-p", folder)
 	c := &client{last: -1}
-	cmd := p.CommandWith([]string{"XDG_RUNTIME_DIR=" + folder},
+	cmd := p.Command("XDG_RUNTIME_DIR="+folder,
 		"/share/fakeserver", "--json", "--profile", "desktop", "--bucket", "-1", "--port", fmt.Sprint(port))
 	out, err := cmd.StdoutPipe()
 	require.NoError(p.t, err)

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Build builds a program of this module as it ships, but for one thing: it reads neither settings nor policy of this machine's
-// administrator. env is set for the Go command.
+// Build builds a program of this module as it ships, with one difference: it reads neither settings nor policy of this machine's
+// administrator. env is added to the environment of the Go command.
 func Build(program, pkg string, env ...string) error {
 	build := exec.Command("go", "build", "-ldflags=-X sidetone/internal/platform/paths.Etc=/nonexistent", "-o", program, pkg)
 	build.Env = append(os.Environ(), env...)
@@ -20,8 +20,8 @@ func Build(program, pkg string, env ...string) error {
 	return nil
 }
 
-// BuildUnraced builds the test that runs into a folder, without the race detector: a process of it costs a fifth. Where the test has
-// none, or the machine no Go, it is the program that runs.
+// BuildUnraced builds the running test into a folder, without the race detector, which makes its processes five times as expensive. It
+// returns the running program if that has no race detector, or the machine has no Go.
 func BuildUnraced(folder string) (program string, err error) {
 	info, ok := debug.ReadBuildInfo()
 	raced := ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

@@ -2,7 +2,6 @@ package testlab
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +15,7 @@ type Bus struct {
 	process *exec.Cmd
 }
 
-// NewBus prepares a bus, which Start starts.
+// NewBus prepares a bus. Start starts it.
 func NewBus(tb testing.TB) *Bus {
 	tb.Helper()
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
@@ -41,10 +40,10 @@ func StartBus(tb testing.TB) *Bus {
 // Address returns the bus address.
 func (b *Bus) Address() string { return "unix:path=" + b.socket }
 
-// Socket is the path of the daemon's.
+// Socket returns the path of the daemon's socket.
 func (b *Bus) Socket() string { return b.socket }
 
-// Signal sends one to the daemon.
+// Signal sends a signal to the daemon.
 func (b *Bus) Signal(s os.Signal) {
 	b.tb.Helper()
 	if err := b.process.Process.Signal(s); err != nil {
@@ -58,32 +57,19 @@ func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
 // Start returns when the daemon accepts connections. The daemon is killed at the end of the test.
 func (b *Bus) Start() {
 	b.tb.Helper()
-	config := filepath.Join(b.Folder(), "config")
-	err := os.WriteFile(config, fmt.Appendf(nil, `<!DOCTYPE busconfig PUBLIC
- "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
-<busconfig>
-  <listen>%s</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow user="*"/> <allow own="*"/> <allow send_type="method_call"/> <allow send_type="signal"/>
-    <allow send_requested_reply="true"/> <allow receive_type="signal"/> <allow receive_type="method_call"/>
-    <allow receive_requested_reply="true"/>
-  </policy>
-</busconfig>
-`, b.Address()), 0o600)
-	if err != nil {
-		b.tb.Fatal(err)
+	must := func(err error) {
+		if b.tb.Helper(); err != nil {
+			b.tb.Fatal(err)
+		}
 	}
+	config := filepath.Join(b.Folder(), "config")
+	must(os.WriteFile(config, []byte(busConfig(b.socket)), 0o600))
 	process := exec.Command("dbus-daemon", "--config-file="+config, "--nofork", "--nopidfile", "--print-address=1")
 	out, err := process.StdoutPipe()
-	if err != nil {
-		b.tb.Fatal(err)
-	}
+	must(err)
 	var complaints bytes.Buffer
 	process.Stderr = &complaints
-	if err := process.Start(); err != nil {
-		b.tb.Fatal(err)
-	}
+	must(process.Start())
 	b.process = process
 	b.tb.Cleanup(b.Kill)
 	if _, err = out.Read(make([]byte, 256)); err != nil { // it prints its address when it listens

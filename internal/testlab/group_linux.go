@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// group is a set of processes in one process group. They die with this process.
+// group is a process group. Its processes die with this process.
 type group struct {
 	mu    sync.Mutex
 	id    int // of the process group, 0 before the first start
-	procs []*process
+	procs []process
 }
 
 type process struct {
@@ -22,7 +23,6 @@ type process struct {
 	ended <-chan struct{} // closed when it has been waited for
 }
 
-// start starts cmd as a member of the group.
 func (g *group) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +35,7 @@ func (g *group) start(cmd *exec.Cmd) error {
 	if g.id == 0 {
 		g.id = cmd.Process.Pid
 	}
-	g.procs = append(g.procs, &process{cmd.Args[0], ended})
+	g.procs = append(g.procs, process{cmd.Args[0], ended})
 	return nil
 }
 
@@ -68,19 +68,19 @@ func (g *group) firstEnded() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range g.procs {
-		if p.gone() {
+		if !p.runs() {
 			return p.name
 		}
 	}
 	return ""
 }
 
-func (p *process) gone() bool {
+func (p process) runs() bool {
 	select {
 	case <-p.ended:
-		return true
-	default:
 		return false
+	default:
+		return true
 	}
 }
 
@@ -96,36 +96,29 @@ func (g *group) end(signals ...syscall.Signal) error {
 			return err
 		}
 	}
-	limit := time.NewTimer(stopLimit)
-	defer limit.Stop()
-	for _, p := range g.members() {
+	limit := time.After(stopLimit)
+	g.mu.Lock()
+	procs := g.procs
+	g.mu.Unlock()
+	for _, p := range procs {
 		select {
 		case <-p.ended:
-		case <-limit.C:
+		case <-limit:
 			return fmt.Errorf("testlab: %s did not end within %s of signal %q", p.name, stopLimit, signals[0])
 		}
 	}
 	return nil
 }
 
-func (g *group) members() []*process {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.procs
-}
-
-// signal sends sig to the whole group, unless it has ended: then its id may have been reused.
+// signal sends sig to the whole group, unless all its processes have ended: then its id may have been reused.
 func (g *group) signal(sig syscall.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, p := range g.procs {
-		if p.gone() {
-			continue
-		}
-		if err := syscall.Kill(-g.id, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("testlab: send signal %q to process group %d: %w", sig, g.id, err)
-		}
+	if !slices.ContainsFunc(g.procs, process.runs) {
 		return nil
+	}
+	if err := syscall.Kill(-g.id, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("testlab: send signal %q to process group %d: %w", sig, g.id, err)
 	}
 	return nil
 }

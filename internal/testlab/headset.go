@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +18,11 @@ type Headset struct {
 	Vendor      string // the vendor's name
 	VID, PID    string // 4 hex digits
 	Serial      string
+}
+
+// Headset700 is the headset of examples/acme.yaml.
+var Headset700 = Headset{
+	Name: "acme", Description: "Acme Headset 700", Vendor: "Acme Audio", VID: "1209", PID: "0700", Serial: "A700-0001",
 }
 
 // PluggedHeadset is a plugged-in headset.
@@ -109,11 +115,7 @@ func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 
 // SetMute mutes or unmutes the headset's microphone, as a switch on it would.
 func (p *PluggedHeadset) SetMute(ctx context.Context, mute bool) error {
-	value := "0"
-	if mute {
-		value = "1"
-	}
-	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, value)
+	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, strconv.FormatBool(mute))
 	return err
 }
 
@@ -128,7 +130,7 @@ func (p *PluggedHeadset) unload(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until both devices are listed, or neither is: PipeWire replies before that.
+// wait waits until both devices are listed, or neither is: PipeWire replies earlier.
 func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
 	what, want := "list the headset", 2
 	if !present {

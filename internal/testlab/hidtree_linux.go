@@ -1,6 +1,7 @@
 package testlab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,10 +19,9 @@ type HIDTree struct {
 
 // NewHIDTree makes an empty tree in an existing folder.
 func NewHIDTree(root string) (*HIDTree, error) {
-	for _, dir := range []string{"dev", "sys/class/hidraw"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			return nil, fmt.Errorf("make a tree for HID devices: %w", err)
-		}
+	err := errors.Join(os.MkdirAll(filepath.Join(root, "dev"), 0o755), os.MkdirAll(filepath.Join(root, "sys/class/hidraw"), 0o755))
+	if err != nil {
+		return nil, fmt.Errorf("make a tree for HID devices: %w", err)
 	}
 	return &HIDTree{root: root}, nil
 }
@@ -68,23 +68,17 @@ func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
 		filepath.Join(parent, "uevent"): fmt.Sprintf("HID_ID=0003:0000%s:0000%s\nHID_NAME=%s\nHID_UNIQ=%s\n",
 			d.VID, d.PID, d.Name, d.Serial),
 	}
-	if err := os.MkdirAll(filepath.Join(t.root, entry), 0o755); err != nil {
-		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
-	}
+	err := os.MkdirAll(filepath.Join(t.root, entry), 0o755)
 	for path, text := range files {
-		if err := os.WriteFile(filepath.Join(t.root, path), []byte(text), 0o644); err != nil {
-			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
-		}
+		err = errors.Join(err, os.WriteFile(filepath.Join(t.root, path), []byte(text), 0o644))
 	}
-	for link, to := range map[string]string{
-		filepath.Join(entry, "device"):            "../../../" + filepath.Base(parent),
-		filepath.Join("sys/class/hidraw", d.Node): "../../devices/" + entry[len("sys/devices/"):],
-	} {
-		if err := os.Symlink(to, filepath.Join(t.root, link)); err != nil {
-			return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
-		}
+	err = errors.Join(err,
+		os.Symlink("../../../"+filepath.Base(parent), filepath.Join(t.root, entry, "device")),
+		os.Symlink("../../devices/"+entry[len("sys/devices/"):], filepath.Join(t.root, "sys/class/hidraw", d.Node)))
+	fd := -1
+	if err == nil {
+		fd, err = t.pipe(d.Node)
 	}
-	fd, err := t.pipe(d.Node)
 	if err != nil {
 		return nil, fmt.Errorf("plug in %s: %w", d.Node, err)
 	}

@@ -8,7 +8,6 @@
 package testlab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"testing"
 	"time"
 )
 
@@ -38,7 +37,7 @@ var SoundKinds = []SoundKind{PulseAudio, PipeWire}
 type SoundServer struct {
 	kind  SoundKind
 	dir   string
-	log   *logTail
+	log   Output
 	group *group // the server's processes; replaced by Restart
 }
 
@@ -68,7 +67,7 @@ func StartSound(ctx context.Context, kind SoundKind) (*SoundServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testlab: make folder: %w", err)
 	}
-	s := &SoundServer{kind: kind, dir: dir, log: &logTail{}}
+	s := &SoundServer{kind: kind, dir: dir}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -87,13 +86,11 @@ func usable(dir string) bool {
 func (s *SoundServer) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	for _, sub := range []string{s.dir, s.pulseDir(), s.path("state")} {
-		if err := os.MkdirAll(sub, 0o700); err != nil {
-			return fmt.Errorf("testlab: make folder: %w", err)
-		}
+	err := errors.Join(os.MkdirAll(s.pulseDir(), 0o700), os.MkdirAll(s.path("state"), 0o700))
+	if err != nil {
+		return fmt.Errorf("testlab: make folder: %w", err)
 	}
 	s.group = &group{}
-	var err error
 	if s.kind == PipeWire {
 		err = s.startPipeWire(ctx)
 	} else {
@@ -106,7 +103,7 @@ func (s *SoundServer) start(ctx context.Context) error {
 		err = s.waitFor(ctx, "answer requests", s.answers)
 	}
 	if err != nil {
-		return fmt.Errorf("testlab: start %s: %w; its last output:\n%s", s.kind, err, s.log.tail())
+		return fmt.Errorf("testlab: start %s: %w; its last output:\n%s", s.kind, err, s.tail())
 	}
 	return nil
 }
@@ -125,12 +122,9 @@ func (s *SoundServer) Socket() string { return filepath.Join(s.pulseDir(), "nati
 func (s *SoundServer) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		for _, prefix := range []string{"DBUS_", "PULSE_", "PIPEWIRE_", "WIREPLUMBER_"} {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		}
-		return slices.Contains([]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"}, name)
+		group, _, _ := strings.Cut(name, "_")
+		return slices.Contains([]string{"DBUS", "PULSE", "PIPEWIRE", "WIREPLUMBER"}, group) && group != name ||
+			slices.Contains([]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"}, name)
 	})
 	return append(env, s.clientEnv()...)
 }
@@ -164,7 +158,7 @@ func (s *SoundServer) clientEnv() []string {
 
 // ownEnv returns the environment of the server's own programs, without anything of the user's.
 func (s *SoundServer) ownEnv() []string {
-	env := append(s.clientEnv(),
+	return append(s.clientEnv(),
 		"LC_ALL=C.UTF-8",
 		"PATH="+os.Getenv("PATH"),
 		"PULSE_STATE_PATH="+s.path("state"),
@@ -172,7 +166,6 @@ func (s *SoundServer) ownEnv() []string {
 		"DBUS_SESSION_BUS_ADDRESS=unix:path="+s.path("dbus"),
 		"DBUS_SYSTEM_BUS_ADDRESS=unix:path="+s.path("no-system-bus"),
 	)
-	return env
 }
 
 func (s *SoundServer) path(name string) string { return filepath.Join(s.dir, name) }
@@ -206,16 +199,11 @@ func (s *SoundServer) Close() error {
 	if s.group != nil {
 		err = s.group.kill()
 	}
-	if rmErr := os.RemoveAll(s.dir); rmErr != nil {
-		err = errors.Join(err, fmt.Errorf("testlab: remove folder: %w", rmErr))
-	}
-	return err
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // waitFor polls until check succeeds, a process of the server ends, or ctx does.
 func (s *SoundServer) waitFor(ctx context.Context, what string, check func(context.Context) error) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -227,31 +215,45 @@ func (s *SoundServer) waitFor(ctx context.Context, what string, check func(conte
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the server did not %s: %w (%w)", what, err, ctx.Err())
-		case <-tick.C:
+		case <-time.After(poll):
 		}
 	}
 }
 
-// logTail keeps the end of what the server's programs print.
-type logTail struct {
-	mu   sync.Mutex
-	last []byte
+func (s *SoundServer) tail() string {
+	const size = 16 << 10
+	text := s.log.String()
+	return strings.ToValidUTF8(text[max(0, len(text)-size):], "?")
 }
 
-const tailSize = 16 << 10
-
-func (l *logTail) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = append(l.last, p...)
-	if extra := len(l.last) - tailSize; extra > 0 {
-		l.last = slices.Delete(l.last, 0, extra)
+// ForEachSound runs f as a subtest for each kind of sound server. Missing programs fail the test.
+func ForEachSound(t *testing.T, f func(t *testing.T, s *SoundServer)) {
+	t.Helper()
+	for _, kind := range SoundKinds {
+		t.Run(string(kind), func(t *testing.T) { f(t, SoundForTest(t, kind)) })
 	}
-	return len(p), nil
 }
 
-func (l *logTail) tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(bytes.ToValidUTF8(l.last, []byte("?")))
+// SoundForTest starts a server for the duration of the test. If the test fails, it logs the end of the
+// server's output.
+func SoundForTest(tb testing.TB, kind SoundKind) *SoundServer {
+	tb.Helper()
+	if err := SoundAvailable(kind); err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := StartSound(ctx, kind)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+		if tb.Failed() {
+			tb.Logf("the last output of %s:\n%s", kind, s.tail())
+		}
+	})
+	return s
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +17,7 @@ func (s *SoundServer) run(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Env = s.ownEnv()
 	cmd.Dir = s.dir
-	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	return s.group.start(cmd)
 }
 
@@ -48,16 +50,13 @@ func (s *SoundServer) startPipeWire(ctx context.Context) error {
 	return errors.Join(s.run("wireplumber"), s.run("pipewire-pulse"))
 }
 
-// pipeWireFiles returns the configuration of a private PipeWire session. The bus starts no services.
-// WirePlumber must not open the machine's sound cards and cameras; versions 0.4 and 0.5 read that from
-// different files.
-func pipeWireFiles(bus string) map[string]string {
-	return map[string]string{
-		"dbus.conf": `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+// busConfig returns the configuration of a private session bus, which starts no services.
+func busConfig(socket string) string {
+	return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:path=` + bus + `</listen>
+  <listen>unix:path=` + socket + `</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
@@ -65,7 +64,15 @@ func pipeWireFiles(bus string) map[string]string {
     <allow own="*"/>
   </policy>
 </busconfig>
-`,
+`
+}
+
+// pipeWireFiles returns the configuration of a private PipeWire session.
+// WirePlumber must not open the machine's sound cards and cameras; versions 0.4 and 0.5 read that from
+// different files.
+func pipeWireFiles(bus string) map[string]string {
+	return map[string]string{
+		"dbus.conf": busConfig(bus),
 		"config/wireplumber/main.lua.d/51-no-hardware.lua": `alsa_monitor.enabled = false
 v4l2_monitor.enabled = false
 libcamera_monitor.enabled = false
@@ -85,10 +92,7 @@ libcamera_monitor.enabled = false
 func (s *SoundServer) writeFiles(files map[string]string) error {
 	for name, content := range files {
 		path := s.path(name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("make folder: %w", err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			return fmt.Errorf("write settings: %w", err)
 		}
 	}
@@ -113,10 +117,54 @@ func (s *SoundServer) answers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(info) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "Default Sink: "); ok && !strings.HasPrefix(name, "@") {
-			return nil
+	if _, name, ok := strings.Cut(info, "\nDefault Sink: "); !ok || strings.HasPrefix(name, "@") {
+		return errors.New("no default sink yet")
+	}
+	return nil
+}
+
+var errNotHere = errors.New("testlab: private sound servers run on Linux only")
+
+// SoundAvailable returns nil if a server of this kind can be started here, otherwise an error with
+// the missing programs and how to install them.
+func SoundAvailable(kind SoundKind) error {
+	if runtime.GOOS != "linux" {
+		return errNotHere
+	}
+	return missing(kind, exec.LookPath)
+}
+
+// program is a program that a server needs, and its Debian package.
+type program struct{ name, pkg string }
+
+var programs = map[SoundKind][]program{
+	PulseAudio: {{"pulseaudio", "pulseaudio"}, {"pactl", "pulseaudio-utils"}},
+	PipeWire: {
+		{"pipewire", "pipewire"},
+		{"wireplumber", "wireplumber"},
+		{"pipewire-pulse", "pipewire-pulse"},
+		{"dbus-daemon", "dbus"},
+		{"pactl", "pulseaudio-utils"},
+	},
+}
+
+// missing returns an error that names the programs that lookPath does not find.
+func missing(kind SoundKind, lookPath func(string) (string, error)) error {
+	needed, ok := programs[kind]
+	if !ok {
+		return fmt.Errorf("testlab: no kind of sound server is called %q, use one of %q", kind, SoundKinds)
+	}
+	var names, packages []string
+	for _, p := range needed {
+		if _, err := lookPath(p.name); err != nil {
+			names = append(names, p.name)
+			packages = append(packages, p.pkg)
 		}
 	}
-	return errors.New("no default sink yet")
+	if names == nil {
+		return nil
+	}
+	slices.Sort(packages)
+	return fmt.Errorf("testlab: a private %s server needs %s: run `make deps`, or install the package(s) %s",
+		kind, strings.Join(names, ", "), strings.Join(slices.Compact(packages), ", "))
 }

@@ -12,8 +12,7 @@ const patience = 90 * time.Second
 // takes too long. changed is called before each check, for a channel that is sent to or closed at the
 // next change.
 func Until[T any](changed func() <-chan T, holds func() bool) bool {
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
+	limit := time.After(patience)
 	for {
 		next := changed()
 		if holds() {
@@ -21,7 +20,7 @@ func Until[T any](changed func() <-chan T, holds func() bool) bool {
 		}
 		select {
 		case <-next:
-		case <-limit.C:
+		case <-limit:
 			return false
 		}
 	}
@@ -30,9 +29,7 @@ func Until[T any](changed func() <-chan T, holds func() bool) bool {
 // Eventually polls until holds returns true, where there is no notification of changes.
 func Eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	if !Until(func() <-chan time.Time { return tick.C }, holds) {
+	if !Until(func() <-chan time.Time { return time.After(poll) }, holds) {
 		tb.Fatalf("waited %s in vain for: %s", patience, what)
 	}
 }

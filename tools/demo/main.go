@@ -1,6 +1,6 @@
-// Command demo starts a private sound server with nothing in it, a fake client on a free port and the agent, then plugs
-// a virtual Acme headset in, mutes, unmutes and unplugs it, and shows what arrives. Nothing of this machine's
-// own sound, settings or clients is touched. Where PulseAudio is not installed, an endpoint file takes its place.
+// Command demo starts a private sound server without devices, a fake client on a free port, and the agent. It then plugs in
+// a virtual Acme headset, mutes, unmutes and unplugs it, and shows what arrives. It touches none of this machine's
+// own sound, settings or clients. Where PulseAudio is not installed, an endpoint file takes its place.
 //
 // Its exit code is 1 if a step did not arrive, or the demo was interrupted.
 package main
@@ -14,7 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +26,7 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/platform/audio"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/testlab"
 )
 
 // stepLimit is how long one step of the demo may take before it has failed.
@@ -36,14 +37,14 @@ var errInterrupted = errors.New("interrupted")
 func main() {
 	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A write that nobody reads fails, and does not end the demo before it has tidied up.
+	// A write that nobody reads fails, but must not end the demo before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := demo(ctx, os.Stdout, os.Stderr)
 	stop()
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, syscall.EPIPE) { // a reader that has seen enough, as head has, needs no words
+	if !errors.Is(err, syscall.EPIPE) { // a reader such as head has seen enough: no need to complain
 		fmt.Fprintln(os.Stderr, "demo:", err)
 	}
 	os.Exit(1)
@@ -63,7 +64,7 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer bed.close()
+	defer func() { _ = bed.close() }()
 	client, err := fakeserver.Start(fakeserver.Options{Ports: []int{0}, ClientIDs: []string{cat.Vendor.ClientID}})
 	if err != nil {
 		return err
@@ -74,13 +75,13 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	var log agentLog
+	var log testlab.Output
 	defer func() {
 		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.EPIPE) {
 			fmt.Fprintf(talk, "What the agent has logged:\n%s\n", log.String())
 		}
 	}()
-	agent, err := newAgent(cat, bed.sources(), folder, client.Port(), &log)
+	agent, err := newAgent(cat, bed.sources, folder, client.Port(), &log)
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,11 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 	defer wg.Wait()
 	defer stop()
 
-	fmt.Fprintf(out, "sound: %s\nfake client: 127.0.0.1:%d\n\n", bed.what(), client.Port())
-	r := &demoRunner{out: out, client: client}
+	fmt.Fprintf(out, "sound: %s\nfake client: 127.0.0.1:%d\n\n", bed.what, client.Port())
+	return runSteps(ctx, &demoRunner{out: out, client: client}, bed, stop)
+}
+
+func runSteps(ctx context.Context, r *demoRunner, bed *testbed, stop func()) error {
 	steps := []step{
 		{"the agent starts", nil, holds(0)},
 		{"plug the headset in", bed.plug, holds(2)},
@@ -107,12 +111,12 @@ func demo(ctx context.Context, out, talk io.Writer) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintln(out, "\nEvery step arrived. The client's list is empty, as an orderly stop leaves it.")
+	fmt.Fprintln(r.out, "\nEvery step arrived. The client's list is empty, as an orderly stop leaves it.")
 	return nil
 }
 
-// newAgent is an agent that reports to one port only. Its own socket and lock
-// are in a folder of the demo's.
+// newAgent makes an agent that reports to one port only. Its own socket and lock
+// are in a folder of the demo.
 func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, port int, log io.Writer) (*app.App, error) {
 	c := config.Default()
 	c.Sources = sources
@@ -127,26 +131,8 @@ func newAgent(cat *catalogue.Catalogue, sources config.Sources, folder string, p
 	})
 }
 
-// agentLog keeps what the agent logs for a demo that fails.
-type agentLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *agentLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *agentLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal sends
-// it to all of them, and that program may hear of it first.
+// tookInterrupt reports whether Ctrl-C has ended a program that the demo has called: a terminal interrupts
+// all of them, and that program may be the first.
 func tookInterrupt(err error) bool {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -167,24 +153,16 @@ func holds(n int) func([]fakeserver.Device) bool {
 }
 
 func muteIs(on bool) func([]fakeserver.Device) bool {
-	return func(list []fakeserver.Device) bool {
-		for _, d := range list {
-			if d.HardwareMute != nil && *d.HardwareMute == on {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(d fakeserver.Device) bool { return d.HardwareMute != nil && *d.HardwareMute == on }
+	return func(list []fakeserver.Device) bool { return slices.ContainsFunc(list, is) }
 }
 
-// demoRunner does the steps, and shows what the client gets.
 type demoRunner struct {
 	out    io.Writer
 	client *fakeserver.Server
 	seen   int // payloads shown so far
 }
 
-// runStep does one step and waits for a payload that shows it.
 func (r *demoRunner) runStep(ctx context.Context, n int, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()

@@ -9,11 +9,12 @@
 package fakehid
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -38,11 +39,11 @@ type Options struct {
 
 	// Answer, if not nil, answers the host's requests of the kinds Get and Set, one at a time. The reply to Get is the report,
 	// with its number first if the device numbers its reports; the reply to Set is not used. An error reaches the host as
-	// EIO. Without Answer all requests fail so. The host waits for at most five seconds. Answer must not call Destroy.
+	// EIO, as does every request without Answer. The host waits for at most five seconds. Answer must not call Destroy.
 	Answer func(Request) ([]byte, error)
 }
 
-// A Request is something that the host has sent to the device or asked of it.
+// A Request is something that the host has sent to the device, or has asked it for.
 type Request struct {
 	Kind   Kind
 	Type   ReportType
@@ -77,7 +78,7 @@ const startTimeout = 30 * time.Second
 type Device struct {
 	kernel  io.ReadWriteCloser
 	answer  func(Request) ([]byte, error)
-	started chan struct{} // closed when a driver has taken the device
+	start   func()        // called when a driver has taken the device
 	done    chan struct{} // closed when serve has ended
 	failure error         // why, valid after done
 
@@ -85,8 +86,8 @@ type Device struct {
 	requests []Request
 }
 
-// Create makes a device and waits until a driver has taken it. Its hidraw node exists then or appears in a moment; it is
-// found in sysfs by what Options say of the device. Destroy removes it.
+// Create makes a device and waits until a driver has taken it. Its hidraw node exists then or appears in a moment; sysfs
+// shows it with the properties in Options. Destroy removes it.
 func Create(o Options) (*Device, error) { return createIn("/dev/uhid", o) }
 
 func createIn(uhid string, o Options) (*Device, error) {
@@ -97,7 +98,7 @@ func createIn(uhid string, o Options) (*Device, error) {
 	return create(kernel, o, startTimeout)
 }
 
-// create talks to kernel, one event a read or write, and closes it at the end.
+// create talks to kernel, one event per read or write, and closes it at the end.
 func create(kernel io.ReadWriteCloser, o Options, timeout time.Duration) (*Device, error) {
 	event, err := encodeCreate(o)
 	if err == nil {
@@ -107,19 +108,21 @@ func create(kernel io.ReadWriteCloser, o Options, timeout time.Duration) (*Devic
 		kernel.Close()
 		return nil, fmt.Errorf("create hid device %q: %w", o.Name, err)
 	}
-	d := &Device{kernel: kernel, answer: o.Answer, started: make(chan struct{}), done: make(chan struct{})}
+	if o.Answer == nil {
+		o.Answer = func(Request) ([]byte, error) { return nil, errors.New("the device answers nothing") }
+	}
+	started := make(chan struct{})
+	d := &Device{kernel: kernel, answer: o.Answer, start: sync.OnceFunc(func() { close(started) }), done: make(chan struct{})}
 	go func() {
 		defer close(d.done)
 		d.failure = d.serve()
 	}()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
-	case <-d.started:
+	case <-started:
 		return d, nil
 	case <-d.done:
 		err = d.failure
-	case <-timer.C:
+	case <-time.After(timeout):
 		err = fmt.Errorf("no driver has taken it in %v: is hid_generic loaded, and its descriptor right?", timeout)
 	}
 	kernel.Close()
@@ -129,25 +132,24 @@ func create(kernel io.ReadWriteCloser, o Options, timeout time.Duration) (*Devic
 
 // Send sends an input report, with its number first if the device numbers its reports.
 func (d *Device) Send(report []byte) error {
-	event, err := encodeInput(report)
-	if err == nil {
-		_, err = d.kernel.Write(event)
+	if len(report) > maxReport {
+		return fmt.Errorf("send an input report: it has %d bytes, at most %d are possible", len(report), maxReport)
 	}
-	if err != nil {
+	if _, err := d.kernel.Write(append(encode(uint32(eventInput), uint16(len(report))), report...)); err != nil {
 		return fmt.Errorf("send an input report: %w", err)
 	}
 	return nil
 }
 
-// Requests are all that the host has sent and asked so far, oldest first.
+// Requests returns all that the host has sent and asked for so far, oldest first.
 func (d *Device) Requests() []Request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append([]Request(nil), d.requests...)
+	return slices.Clone(d.requests)
 }
 
-// Destroy removes the device, as pulling its plug does: who reads its node gets an error. It returns why the device has
-// failed before, if it has. It may be called again, and then only returns the same.
+// Destroy removes the device, as pulling its plug does: readers of its node get an error. It returns why the device has
+// failed before, if it has. It may be called again, and then returns the same.
 func (d *Device) Destroy() error {
 	// The kernel destroys the device when its file is closed; that is also what ends serve.
 	if err := d.kernel.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -180,43 +182,25 @@ func (d *Device) serve() error {
 
 // take handles one event and returns the reply to it, if there has to be one.
 func (d *Device) take(event []byte) ([]byte, error) {
-	kind, body, err := splitEvent(event)
-	if err != nil {
-		return nil, err
+	if len(event) < typeSize {
+		return nil, fmt.Errorf("an event has %d bytes", len(event))
 	}
-	switch kind {
+	switch kind := binary.NativeEndian.Uint32(event); kind {
 	case eventStart:
-		select {
-		case <-d.started: // another driver has taken it over
-		default:
-			close(d.started)
-		}
-	case eventOutput:
-		r, err := decodeOutput(body)
+		d.start() // a second time if another driver takes the device over
+	case eventOutput, eventGetReport, eventSetReport:
+		id, r, err := decodeRequest(kind, event[typeSize:])
 		if err != nil {
 			return nil, err
 		}
-		d.record(r)
-	case eventGetReport, eventSetReport:
-		id, r, err := decodeRequest(kind, body)
-		if err != nil {
-			return nil, err
-		}
-		d.record(r)
-		if d.answer == nil {
-			return encodeReply(kind, id, nil, errNoAnswer), nil
+		d.mu.Lock()
+		d.requests = append(d.requests, r)
+		d.mu.Unlock()
+		if kind == eventOutput {
+			return nil, nil
 		}
 		report, err := d.answer(r)
 		return encodeReply(kind, id, report, err), nil
 	}
 	return nil, nil // the host opens and closes the device as it likes
-}
-
-var errNoAnswer = errors.New("the device answers nothing")
-
-func (d *Device) record(r Request) {
-	r.Report = bytes.Clone(r.Report)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.requests = append(d.requests, r)
 }

@@ -55,7 +55,7 @@ type setFields struct {
 	Data [maxReport]byte
 }
 
-// errorIO is the only error number that a reply can carry to the reader of a node.
+// errorIO (EIO) is the only error that a reply can pass on to the reader of a node.
 const errorIO = 5
 
 func encodeCreate(o Options) ([]byte, error) {
@@ -88,14 +88,7 @@ func encodeCreate(o Options) ([]byte, error) {
 	return append(encode(uint32(eventCreate), fields), o.Descriptor...), nil
 }
 
-func encodeInput(report []byte) ([]byte, error) {
-	if len(report) > maxReport {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are possible", len(report), maxReport)
-	}
-	return append(encode(uint32(eventInput), uint16(len(report))), report...), nil
-}
-
-// encodeReply answers the request of the given event. A report that is too long is an error to the host.
+// encodeReply answers the request of an event. A report that is too long is an error for the host.
 func encodeReply(kind, id uint32, report []byte, err error) []byte {
 	status := uint16(0)
 	if err != nil || len(report) > maxReport {
@@ -107,42 +100,30 @@ func encodeReply(kind, id uint32, report []byte, err error) []byte {
 	return append(encode(uint32(eventGetReportReply), id, status, uint16(len(report))), report...)
 }
 
-func splitEvent(event []byte) (kind uint32, body []byte, err error) {
-	if len(event) < typeSize {
-		return 0, nil, fmt.Errorf("an event has %d bytes", len(event))
-	}
-	return binary.NativeEndian.Uint32(event), event[typeSize:], nil
-}
-
-func decodeOutput(body []byte) (Request, error) {
-	var f outputFields
-	if err := decode(body, &f); err != nil {
-		return Request{}, err
-	}
-	report, err := sized(f.Data[:], f.Size)
-	if err != nil {
-		return Request{}, err
-	}
-	r := Request{Kind: Output, Type: f.Type, Report: report}
-	if len(report) > 0 {
-		r.Number = report[0]
-	}
-	return r, nil
-}
-
-// decodeRequest decodes a request that wants a reply with the same id.
+// decodeRequest decodes what the host sends or asks for. id is that of the reply, which has to follow unless it is an output report.
 func decodeRequest(kind uint32, body []byte) (id uint32, r Request, err error) {
-	if kind == eventGetReport {
+	switch kind {
+	case eventOutput:
+		var f outputFields
+		if err = decode(body, &f); err == nil {
+			r = Request{Kind: Output, Type: f.Type}
+			r.Report, err = sized(f.Data[:], f.Size)
+		}
+		if len(r.Report) > 0 {
+			r.Number = r.Report[0]
+		}
+		return 0, r, err
+	case eventGetReport:
 		var f getFields
 		err = decode(body, &f)
 		return f.ID, Request{Kind: Get, Type: f.Type, Number: f.Number}, err
 	}
 	var f setFields
-	if err = decode(body, &f); err != nil {
-		return 0, Request{}, err
+	if err = decode(body, &f); err == nil {
+		r = Request{Kind: Set, Type: f.Type, Number: f.Number}
+		r.Report, err = sized(f.Data[:], f.Size)
 	}
-	report, err := sized(f.Data[:], f.Size)
-	return f.ID, Request{Kind: Set, Type: f.Type, Number: f.Number, Report: report}, err
+	return f.ID, r, err
 }
 
 func sized(data []byte, size uint16) ([]byte, error) {
@@ -152,7 +133,7 @@ func sized(data []byte, size uint16) ([]byte, error) {
 	return data[:size], nil
 }
 
-// encode puts fixed-size fields together. It panics on anything else, a mistake that no input can cause.
+// encode concatenates fixed-size fields. It panics on anything else, a mistake that no input can cause.
 func encode(fields ...any) []byte {
 	var b []byte
 	for _, field := range fields {

@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // A Command tells a [Bench] to do one thing. It is one line of JSON on the standard input of fakeusbd.
@@ -32,15 +30,18 @@ const (
 	DoState     Action = "state"
 )
 
-// A Spec describes a device to plug in.
+// A Spec describes a device to plug in. A string that is empty has no descriptor at all, as with many real devices that carry no serial
+// number.
 type Spec struct {
 	Kind         string `json:"kind"` // headset or camera
 	ID           string `json:"id"`   // vendor and product, "1209:0700"
 	Manufacturer string `json:"manufacturer,omitempty"`
-	Name         string `json:"name,omitempty"`
+	Name         string `json:"name,omitempty"` // the product string
 	Serial       string `json:"serial,omitempty"`
 
-	// For headsets, see [HeadsetOptions].
+	// For headsets. Feature is the name that the microphone's feature unit gives itself: the kernel then names the controls after it ("X
+	// Capture Switch"), and sound servers that look for well-known names do not find them. GainControl adds an automatic gain control
+	// switch to the microphone. PhoneMute is how the telephony interface reports its mute button, [PhoneMuteMomentary] if empty.
 	Feature     string    `json:"feature,omitempty"`
 	GainControl bool      `json:"gain_control,omitempty"`
 	PhoneMute   PhoneMute `json:"phone_mute,omitempty"`
@@ -66,13 +67,13 @@ type Answer struct {
 	State *State `json:"state,omitempty"` // of the device in the port, if there is one
 }
 
-// inserted is a device in a port. [Plug] is the real one.
+// inserted is a device in a port: a plug, outside of tests.
 type inserted interface {
 	PullOut() error
 	Err() error
 }
 
-// operable is what Headset and Camera have in common beyond [Device].
+// operable is what headset and camera have in common beyond [Device].
 type operable interface {
 	Device
 	State() State
@@ -96,8 +97,7 @@ func (b *Bench) Do(c Command) Answer {
 		return Answer{Error: fmt.Sprintf("%s on port %d: %v", c.Do, c.Port, err)}
 	}
 	if s, ok := b.slots[c.Port]; ok {
-		state := s.device.State()
-		return Answer{State: &state}
+		return Answer{State: new(s.device.State())}
 	}
 	return Answer{}
 }
@@ -121,9 +121,9 @@ func (b *Bench) do(c Command) error {
 		return nil
 	}
 	switch device := s.device.(type) {
-	case *Headset:
+	case *headset:
 		return operateHeadset(device, c)
-	case *Camera:
+	case *camera:
 		if c.Do == DoShutter {
 			return device.SetShutter(c.On)
 		}
@@ -133,7 +133,7 @@ func (b *Bench) do(c Command) error {
 
 var errNoSuchAction = errors.New("the device in this port has no such action")
 
-func operateHeadset(h *Headset, c Command) error {
+func operateHeadset(h *headset, c Command) error {
 	switch c.Do {
 	case DoMute:
 		return h.SetMute(c.On)
@@ -181,29 +181,18 @@ func (b *Bench) Close() error {
 }
 
 func (s Spec) build() (operable, error) {
-	vendor, product, err := parseID(s.ID)
-	if err != nil {
-		return nil, err
-	}
-	id := Identity{Vendor: vendor, Product: product, Manufacturer: s.Manufacturer, Name: s.Name, Serial: s.Serial}
 	switch s.Kind {
 	case "headset":
-		return NewHeadset(HeadsetOptions{Identity: id, Feature: s.Feature, GainControl: s.GainControl, PhoneMute: s.PhoneMute})
+		return newHeadset(s)
 	case "camera":
-		return NewCamera(id)
+		return newCamera(s)
 	}
 	return nil, fmt.Errorf("unknown kind of device %q: headset or camera", s.Kind)
 }
 
 func parseID(id string) (vendor, product uint16, err error) {
-	v, p, _ := strings.Cut(id, ":")
-	var numbers [2]uint16
-	for i, text := range []string{v, p} {
-		n, err := strconv.ParseUint(text, 16, 16)
-		if err != nil {
-			return 0, 0, fmt.Errorf("usb id %q is not of the form 1209:0700: %w", id, err)
-		}
-		numbers[i] = uint16(n)
+	if _, err := fmt.Sscanf(id+"\n", "%x:%x\n", &vendor, &product); err != nil {
+		return 0, 0, fmt.Errorf("usb id %q is not of the form 1209:0700: %w", id, err)
 	}
-	return numbers[0], numbers[1], nil
+	return vendor, product, nil
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A Camera is a high-speed USB Video Class 1.1 camera: one uncompressed format, streamed over a bulk endpoint, and a privacy
+// A camera is a high-speed USB Video Class 1.1 camera: one uncompressed format, streamed over a bulk endpoint, and a privacy
 // shutter that reports itself through the status interrupt.
 //
 //	host <- 2 output terminal <- 1 camera terminal
-type Camera struct {
+type camera struct {
 	standard *standardDevice
 	status   interruptQueue
 	frames   frameSource
 
 	mu      sync.Mutex
-	shutter bool
+	shutter uint8 // the privacy control: 1 if closed
 }
 
 // Interfaces of the camera.
@@ -87,21 +87,16 @@ type streamParameters struct {
 	_             [3]uint8 // versions
 }
 
-// NewCamera returns a camera that is not plugged in, its shutter open. It fails on strings that are too long for USB.
-func NewCamera(id Identity) (*Camera, error) {
-	if err := id.check(); err != nil {
-		return nil, err
-	}
+// newCamera returns a camera that is not plugged in, its shutter open.
+func newCamera(s Spec) (*camera, error) {
 	// A device with an interface association says so in its class (USB ECN Interface Association Descriptors).
-	associated := deviceClass{class: 0xef, subclass: 0x02, protocol: 0x01}
-	return &Camera{
-		standard: newStandardDevice(id, associated, configuration(cameraInterfaces, cameraDescriptors), ""),
-		status:   newInterruptQueue(),
-	}, nil
+	associated := [3]uint8{0xef, 0x02, 0x01}
+	standard, err := newStandardDevice(s, associated, configuration(cameraInterfaces, cameraDescriptors))
+	return &camera{standard: standard, status: newInterruptQueue()}, err
 }
 
-// cameraDescriptors are those of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; of the
-// pictures: Uncompressed Payload, 3.1).
+// cameraDescriptors are the descriptors of the camera's interfaces: length, type and fields (USB Video Class 1.1, chapter 3; for the
+// picture format: Uncompressed Payload, 3.1).
 var cameraDescriptors = []byte{
 	8, descriptorAssociation, cameraControl, cameraInterfaces, classVideo, subclassCollection, 0, stringName,
 
@@ -127,11 +122,9 @@ var cameraDescriptors = []byte{
 	7, descriptorEndpoint, endpointVideo | endpointIn, bulk, 0, 2, 0, // packets of 512 bytes
 }
 
-// Speed implements [Device].
-func (c *Camera) Speed() Speed { return HighSpeed }
+func (c *camera) Speed() Speed { return HighSpeed }
 
-// Control implements [Device].
-func (c *Camera) Control(s Setup, _ []byte) ([]byte, error) {
+func (c *camera) Control(s Setup, _ []byte) ([]byte, error) {
 	if reply, handled, err := c.standard.control(s); handled {
 		return reply, err
 	}
@@ -149,12 +142,15 @@ func (c *Camera) Control(s Setup, _ []byte) ([]byte, error) {
 	return nil, errStall
 }
 
-// streamControl has one answer to whatever the host proposes: there is only one format.
+// streamControl gives one answer whatever the host proposes: there is only one format.
 func streamControl(request uint8) ([]byte, error) {
-	parameters := encode(streamParameters{
+	parameters, err := binary.Append(nil, binary.LittleEndian, streamParameters{
 		Hint: 1, Format: 1, Frame: 1, Interval: frameInterval,
 		MaxFrameSize: frameSize, MaxPayload: maxPayload, Clock: cameraClock, Framing: 0x03,
 	})
+	if err != nil {
+		return nil, err
+	}
 	switch request {
 	case setCurrent:
 		return nil, nil
@@ -168,8 +164,8 @@ func streamControl(request uint8) ([]byte, error) {
 	return nil, errStall
 }
 
-// privacyControl is read-only: only the shutter on the device moves it.
-func (c *Camera) privacyControl(request uint8) ([]byte, error) {
+// privacyControl is read-only: only the shutter on the device changes it.
+func (c *camera) privacyControl(request uint8) ([]byte, error) {
 	switch request {
 	case getCurrent:
 		return []byte{c.privacy()}, nil
@@ -185,33 +181,28 @@ func (c *Camera) privacyControl(request uint8) ([]byte, error) {
 	return nil, errStall
 }
 
-// privacy is the value of the privacy control.
-func (c *Camera) privacy() uint8 {
+func (c *camera) privacy() uint8 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shutter {
-		return 1
-	}
-	return 0
+	return c.shutter
 }
 
 // SetShutter closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
-func (c *Camera) SetShutter(closed bool) error {
+func (c *camera) SetShutter(closed bool) error {
 	const (
 		originVideoControl = 0x01
 		eventControlChange = 0x00
 		attributeValue     = 0x00
 	)
 	c.mu.Lock()
-	c.shutter = closed
+	c.shutter = map[bool]uint8{true: 1}[closed]
 	c.mu.Unlock()
 	return c.status.push([]byte{
 		originVideoControl, entityCamera, eventControlChange, controlPrivacy, attributeValue, c.privacy(),
 	})
 }
 
-// In implements [Device].
-func (c *Camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
+func (c *camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	switch t.Endpoint {
 	case endpointCameraStatus:
 		return c.status.next(ctx)
@@ -223,10 +214,10 @@ func (c *Camera) In(ctx context.Context, t Transfer) ([][]byte, error) {
 }
 
 // Out implements [Device]. The camera takes no data.
-func (c *Camera) Out(context.Context, Transfer, []byte) error { return errStall }
+func (c *camera) Out(context.Context, Transfer, []byte) error { return errStall }
 
 // State is what the device knows about itself.
-func (c *Camera) State() State { return State{ShutterClosed: c.privacy() == 1} }
+func (c *camera) State() State { return State{ShutterClosed: c.privacy() == 1} }
 
 // frameSource cuts grey pictures into payloads. It is used by one transfer at a time.
 type frameSource struct {

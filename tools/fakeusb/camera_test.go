@@ -9,7 +9,7 @@ import (
 )
 
 func TestStreamNegotiation(t *testing.T) {
-	c := newCamera(t, acme)
+	c := mustCamera(t, acme)
 	const probeLength = 34
 	for _, selector := range []uint8{controlProbe, controlCommit} {
 		p, err := ask(t, c, getCurrent, selector, 0, cameraStreaming)
@@ -28,7 +28,7 @@ func TestStreamNegotiation(t *testing.T) {
 }
 
 func TestPrivacyControl(t *testing.T) {
-	c := newCamera(t, acme)
+	c := mustCamera(t, acme)
 	for _, closed := range []byte{1, 0} {
 		require.NoError(t, c.SetShutter(closed == 1))
 		status, err := c.In(t.Context(), Transfer{Endpoint: endpointCameraStatus, Length: 16})
@@ -49,7 +49,7 @@ func TestPrivacyControl(t *testing.T) {
 }
 
 func TestFramesAreCutIntoPayloads(t *testing.T) {
-	c := newCamera(t, acme)
+	c := mustCamera(t, acme)
 	const (
 		endOfFrame = 0x02
 		frameBit   = 0x01
@@ -71,7 +71,7 @@ func TestFramesAreCutIntoPayloads(t *testing.T) {
 }
 
 func TestCameraTransfersEndWithTheirContext(t *testing.T) {
-	c := newCamera(t, acme)
+	c := mustCamera(t, acme)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, endpoint := range []uint8{endpointCameraStatus, endpointVideo} {

@@ -3,18 +3,10 @@ package fakeusb
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"unicode/utf16"
 )
-
-// Identity is what a device says about itself. Empty strings have no descriptor at all, as with many real devices that
-// carry no serial number.
-type Identity struct {
-	Vendor, Product uint16
-	Manufacturer    string
-	Name            string // the product string
-	Serial          string
-}
 
 // Descriptor types (USB 2.0, table 9-5, and the class specifications).
 const (
@@ -50,121 +42,25 @@ const (
 	stringFeature      = 4
 )
 
-const (
-	usb20           = 0x0200
-	deviceRelease   = 0x0110
-	languageEnglish = 0x0409
-	maxPacket0      = 64
-	// maxStringUnits is what fits behind the two header bytes of a string descriptor, whose length is one byte.
-	maxStringUnits = 126
-)
+const maxPacket0 = 64
 
-// The descriptors are written as structs in wire order; descriptor puts the length and type bytes before them.
-type (
-	deviceFields struct {
-		USBVersion                uint16
-		Class, Subclass, Protocol uint8
-		MaxPacket0                uint8
-		Vendor, Product           uint16
-		Release                   uint16
-		Manufacturer, Name        uint8
-		Serial                    uint8
-		Configurations            uint8
-	}
-	qualifierFields struct {
-		USBVersion                uint16
-		Class, Subclass, Protocol uint8
-		MaxPacket0                uint8
-		Configurations            uint8
-		_                         uint8
-	}
-	configurationFields struct {
-		TotalLength uint16
-		Interfaces  uint8
-		Value       uint8
-		Name        uint8
-		Attributes  uint8
-		MaxPower    uint8 // in units of 2 mA
-	}
-	interfaceFields struct {
-		Number, Alternate         uint8
-		Endpoints                 uint8
-		Class, Subclass, Protocol uint8
-		Name                      uint8
-	}
-	endpointFields struct {
-		Address    uint8
-		Attributes uint8
-		MaxPacket  uint16
-		Interval   uint8
-	}
-)
+// maxStringUnits is what fits behind the two header bytes of a string descriptor, whose length is one byte.
+const maxStringUnits = 126
 
-// deviceClass is the class triple of a whole device; the zero value means "see the interfaces".
-type deviceClass struct{ class, subclass, protocol uint8 }
-
-// encode puts fixed-size fields on the wire. It panics on anything else, a mistake that no input can cause.
-func encode(fields ...any) []byte {
-	var b []byte
-	for _, field := range fields {
-		var err error
-		if b, err = binary.Append(b, binary.LittleEndian, field); err != nil {
-			panic(fmt.Sprintf("fakeusb: no wire form of %T: %v", field, err))
-		}
-	}
-	return b
-}
-
-// descriptor encodes one descriptor.
-func descriptor(kind uint8, fields ...any) []byte {
-	const headerLen = 2
-	body := encode(fields...)
-	return append([]byte{uint8(headerLen + len(body)), kind}, body...)
-}
-
-// configuration puts the configuration's own descriptor before those of its interfaces.
+// configuration puts the configuration's own descriptor before those of its interfaces: value 1, no name, bus-powered, 100 mA.
 func configuration(interfaces uint8, parts ...[]byte) []byte {
-	const (
-		busPowered = 0x80
-		headerLen  = 9
-	)
-	body := concat(parts...)
-	return concat(descriptor(descriptorConfiguration, configurationFields{
-		TotalLength: uint16(headerLen + len(body)),
-		Interfaces:  interfaces,
-		Value:       1,
-		Attributes:  busPowered,
-		MaxPower:    50,
-	}), body)
-}
-
-func concat(parts ...[]byte) []byte {
-	var all []byte
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	return all
+	body := slices.Concat(parts...)
+	total := 9 + len(body)
+	return append([]byte{9, descriptorConfiguration, uint8(total), uint8(total >> 8), interfaces, 1, 0, 0x80, 50}, body...)
 }
 
 func stringDescriptor(s string) []byte {
-	return descriptor(descriptorString, utf16.Encode([]rune(s)))
-}
-
-// check refuses what a descriptor cannot hold.
-func (i Identity) check() error {
-	for _, s := range []string{i.Manufacturer, i.Name, i.Serial} {
-		if err := checkString(s); err != nil {
-			return err
-		}
+	units := utf16.Encode([]rune(s))
+	b := []byte{uint8(2 + 2*len(units)), descriptorString}
+	for _, u := range units {
+		b = binary.LittleEndian.AppendUint16(b, u)
 	}
-	return nil
-}
-
-func checkString(s string) error {
-	if units := len(utf16.Encode([]rune(s))); units > maxStringUnits {
-		return fmt.Errorf("string %.20q... has %d utf-16 units, a usb string descriptor holds %d", s, units, maxStringUnits)
-	}
-	return nil
+	return b
 }
 
 // standardDevice answers the standard requests, which are the same for all devices (USB 2.0, chapter 9).
@@ -172,44 +68,43 @@ type standardDevice struct {
 	device        []byte
 	qualifier     []byte
 	configuration []byte
-	strings       map[uint8]string
+	strings       []string // by number; one that is empty has no descriptor
 
 	mu        sync.Mutex
 	alternate map[uint8]uint8 // alternate setting by interface
 }
 
-func newStandardDevice(id Identity, class deviceClass, config []byte, feature string) *standardDevice {
-	texts := map[uint8]string{}
-	number := func(n uint8, s string) uint8 {
-		if s == "" {
+// newStandardDevice fails on a malformed id, and on strings that are too long for USB. class holds the class, subclass and protocol of the
+// whole device; zeros mean "see the interfaces".
+func newStandardDevice(s Spec, class [3]uint8, config []byte) (*standardDevice, error) {
+	vendor, product, err := parseID(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	texts := []string{stringManufacturer: s.Manufacturer, stringName: s.Name, stringSerial: s.Serial, stringFeature: s.Feature}
+	for _, text := range texts {
+		if units := len(utf16.Encode([]rune(text))); units > maxStringUnits {
+			return nil, fmt.Errorf("string %.20q... has %d utf-16 units, a usb string descriptor holds %d", text, units, maxStringUnits)
+		}
+	}
+	number := func(n uint8) uint8 {
+		if texts[n] == "" {
 			return 0
 		}
-		texts[n] = s
 		return n
 	}
-	number(stringFeature, feature)
 	return &standardDevice{
-		device: descriptor(descriptorDevice, deviceFields{
-			USBVersion: usb20,
-			Class:      class.class, Subclass: class.subclass, Protocol: class.protocol,
-			MaxPacket0: maxPacket0,
-			Vendor:     id.Vendor, Product: id.Product,
-			Release:        deviceRelease,
-			Manufacturer:   number(stringManufacturer, id.Manufacturer),
-			Name:           number(stringName, id.Name),
-			Serial:         number(stringSerial, id.Serial),
-			Configurations: 1,
-		}),
-		qualifier: descriptor(descriptorQualifier, qualifierFields{
-			USBVersion: usb20,
-			Class:      class.class, Subclass: class.subclass, Protocol: class.protocol,
-			MaxPacket0:     maxPacket0,
-			Configurations: 1,
-		}),
+		device: []byte{
+			18, descriptorDevice, 0x00, 0x02, // USB 2.0
+			class[0], class[1], class[2], maxPacket0,
+			uint8(vendor), uint8(vendor >> 8), uint8(product), uint8(product >> 8), 0x10, 0x01, // release 1.10
+			number(stringManufacturer), number(stringName), number(stringSerial), 1, // configuration
+		},
+		qualifier:     []byte{10, descriptorQualifier, 0x00, 0x02, class[0], class[1], class[2], maxPacket0, 1, 0},
 		configuration: config,
 		strings:       texts,
 		alternate:     map[uint8]uint8{},
-	}
+	}, nil
 }
 
 // control answers a standard request to the device or, as far as all interfaces are alike, to an interface. handled is false
@@ -261,10 +156,10 @@ func (d *standardDevice) descriptor(s Setup) ([]byte, error) {
 		return d.qualifier, nil
 	case descriptorString:
 		if s.number() == 0 {
-			return descriptor(descriptorString, uint16(languageEnglish)), nil
+			return []byte{4, descriptorString, 0x09, 0x04}, nil // the languages: English
 		}
-		if text, ok := d.strings[s.number()]; ok {
-			return stringDescriptor(text), nil
+		if n := int(s.number()); n < len(d.strings) && d.strings[n] != "" {
+			return stringDescriptor(d.strings[n]), nil
 		}
 	}
 	return nil, errStall

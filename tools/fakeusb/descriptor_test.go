@@ -8,18 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var acme = Identity{Vendor: 0x1209, Product: 0x0700, Manufacturer: "Acme", Name: "Acme Headset 700", Serial: "A1"}
+var acme = Spec{ID: "1209:0700", Manufacturer: "Acme", Name: "Acme Headset 700", Serial: "A1"}
 
-func newHeadset(t *testing.T, o HeadsetOptions) *Headset {
+func mustHeadset(t *testing.T, s Spec) *headset {
 	t.Helper()
-	h, err := NewHeadset(o)
+	h, err := newHeadset(s)
 	require.NoError(t, err)
 	return h
 }
 
-func newCamera(t *testing.T, id Identity) *Camera {
+func mustCamera(t *testing.T, s Spec) *camera {
 	t.Helper()
-	c, err := NewCamera(id)
+	c, err := newCamera(s)
 	require.NoError(t, err)
 	return c
 }
@@ -30,7 +30,7 @@ func getDescriptor(kind, index uint8) Setup {
 }
 
 func TestDeviceDescriptor(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	d, err := h.Control(getDescriptor(1, 0), nil)
 	require.NoError(t, err)
 	require.Equal(t, []byte{
@@ -44,16 +44,16 @@ func TestDeviceDescriptor(t *testing.T) {
 		1, // configuration
 	}, d)
 
-	c := newCamera(t, acme)
+	c := mustCamera(t, acme)
 	d, err = c.Control(getDescriptor(1, 0), nil)
 	require.NoError(t, err)
 	require.Equal(t, []byte{0xef, 2, 1}, d[4:7], "interface association")
 }
 
 func TestStringDescriptors(t *testing.T) {
-	id := acme
-	id.Name, id.Serial = "Ä😀", ""
-	h := newHeadset(t, HeadsetOptions{Identity: id, Feature: "Knob"})
+	spec := acme
+	spec.Name, spec.Serial, spec.Feature = "Ä😀", "", "Knob"
+	h := mustHeadset(t, spec)
 	for index, want := range map[uint8][]byte{
 		0: {4, 3, 9, 4},
 		1: {10, 3, 'A', 0, 'c', 0, 'm', 0, 'e', 0},
@@ -73,23 +73,23 @@ func TestStringDescriptors(t *testing.T) {
 
 func TestStringsThatAreTooLong(t *testing.T) {
 	fits, long := strings.Repeat("x", 126), strings.Repeat("x", 127)
-	newHeadset(t, HeadsetOptions{Identity: Identity{Serial: fits}})
-	_, err := NewHeadset(HeadsetOptions{Identity: Identity{Serial: long}})
+	mustHeadset(t, Spec{ID: acme.ID, Serial: fits})
+	_, err := newHeadset(Spec{ID: acme.ID, Serial: long})
 	require.ErrorContains(t, err, "127 utf-16 units")
-	_, err = NewHeadset(HeadsetOptions{Feature: long})
-	require.Error(t, err)
-	_, err = NewCamera(Identity{Name: long})
-	require.Error(t, err)
+	_, err = newHeadset(Spec{ID: acme.ID, Feature: long})
+	require.ErrorContains(t, err, "127 utf-16 units")
+	_, err = newCamera(Spec{ID: acme.ID, Name: long})
+	require.ErrorContains(t, err, "127 utf-16 units")
 }
 
 // The kernel walks a configuration by the lengths in it; a wrong one makes it ignore the rest.
 func TestConfigurationsAreWellFormed(t *testing.T) {
 	for name, device := range map[string]Device{
-		"headset": newHeadset(t, HeadsetOptions{Identity: acme}),
-		"headset with everything": newHeadset(t, HeadsetOptions{
-			Identity: acme, Feature: "Knob", GainControl: true, Terminal: TerminalHeadset, PhoneMute: PhoneMuteLevel,
+		"headset": mustHeadset(t, acme),
+		"headset with everything": mustHeadset(t, Spec{
+			ID: acme.ID, Name: acme.Name, Serial: acme.Serial, Feature: "Knob", GainControl: true, PhoneMute: PhoneMuteLevel,
 		}),
-		"camera": newCamera(t, acme),
+		"camera": mustCamera(t, acme),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := device.Control(getDescriptor(2, 0), nil)
@@ -172,14 +172,14 @@ func checkClassTotal(t *testing.T, before []byte, rest [][]byte) {
 
 func TestFeatureUnitListsWhatTheHeadsetHas(t *testing.T) {
 	for _, c := range []struct {
-		options HeadsetOptions
-		want    []byte // controls of master and channel, name
+		spec Spec
+		want []byte // controls of master and channel, name
 	}{
-		{HeadsetOptions{}, []byte{0x03, 0x00, 0}},
-		{HeadsetOptions{GainControl: true}, []byte{0x43, 0x00, 0}},
-		{HeadsetOptions{Feature: "Knob"}, []byte{0x03, 0x00, 4}},
+		{acme, []byte{0x03, 0x00, 0}},
+		{Spec{ID: acme.ID, GainControl: true}, []byte{0x43, 0x00, 0}},
+		{Spec{ID: acme.ID, Feature: "Knob"}, []byte{0x03, 0x00, 4}},
 	} {
-		config, err := newHeadset(t, c.options).Control(getDescriptor(2, 0), nil)
+		config, err := mustHeadset(t, c.spec).Control(getDescriptor(2, 0), nil)
 		require.NoError(t, err)
 		var got []byte
 		for _, d := range walk(t, config) {
@@ -192,7 +192,7 @@ func TestFeatureUnitListsWhatTheHeadsetHas(t *testing.T) {
 }
 
 func TestHIDDescriptorMatchesTheReport(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme, PhoneMute: PhoneMuteTwoButtons})
+	h := mustHeadset(t, Spec{ID: acme.ID, PhoneMute: PhoneMuteTwoButtons})
 	config, err := h.Control(getDescriptor(2, 0), nil)
 	require.NoError(t, err)
 	report, err := h.Control(Setup{RequestType: 0x81, Request: 6, Value: 0x2200, Index: headsetTelephony}, nil)
@@ -207,7 +207,7 @@ func TestHIDDescriptorMatchesTheReport(t *testing.T) {
 }
 
 func TestStandardRequests(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	reply, err := h.Control(Setup{RequestType: 0x80, Request: 8}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []byte{1}, reply, "configuration")

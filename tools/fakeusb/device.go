@@ -2,8 +2,8 @@
 // tested for real on a machine that has no such hardware.
 //
 // An emulated device is plugged into the kernel's virtual USB host controller (module vhci_hcd) and speaks the USB/IP
-// protocol with it over a socket pair. There are two: a [Headset] (USB Audio Class 1 with a HID telephony interface) and a
-// [Camera] (USB Video Class 1.1). A [Bench] plugs and operates them by name; cmd/fakeusbd serves a Bench to other processes.
+// protocol with it over a socket pair. There are two: a headset (USB Audio Class 1 with a HID telephony interface) and a
+// camera (USB Video Class 1.1). A [Bench] plugs and operates them by name; cmd/fakeusbd serves a Bench to other processes.
 //
 // The emulation must not run in the process that uses the devices: a process that dies while it both emulates a device and
 // holds it open can never end, because the kernel waits for an answer of the device.
@@ -59,15 +59,9 @@ type Setup struct {
 	Length      uint16
 }
 
-func parseSetup(packet [8]byte) Setup {
-	le := binary.LittleEndian
-	return Setup{
-		RequestType: packet[0],
-		Request:     packet[1],
-		Value:       le.Uint16(packet[2:]),
-		Index:       le.Uint16(packet[4:]),
-		Length:      le.Uint16(packet[6:]),
-	}
+func parseSetup(packet [8]byte) (s Setup) {
+	_, _ = binary.Decode(packet[:], binary.LittleEndian, &s) // the packet has the struct's size
+	return s
 }
 
 // The two parts of Setup.RequestType that the devices tell apart.

@@ -8,37 +8,12 @@ import (
 	"time"
 )
 
-// HeadsetOptions describe a headset.
-type HeadsetOptions struct {
-	Identity
-
-	// Terminal is the type of the microphone's input terminal, [TerminalMicrophone] if zero. The kernel names the
-	// microphone's controls after it.
-	Terminal uint16
-
-	// Feature, if not empty, is the name that the microphone's feature unit gives itself. The kernel then names the controls
-	// after it ("X Capture Switch"), and sound servers that look for well-known names do not find them.
-	Feature string
-
-	// GainControl adds an automatic gain control switch to the microphone.
-	GainControl bool
-
-	// PhoneMute is how the telephony interface tells of its mute button, [PhoneMuteMomentary] if empty.
-	PhoneMute PhoneMute
-}
-
-// Microphone terminal types (USB Audio Terminal Types 1.0).
-const (
-	TerminalMicrophone = 0x0201
-	TerminalHeadset    = 0x0402
-)
-
-// A Headset is a full-speed USB Audio Class 1 headset: stereo speaker and mono microphone, each with mute and volume, a
+// A headset is a full-speed USB Audio Class 1 headset: stereo speaker and mono microphone, each with mute and volume, a
 // status interrupt that reports changes made on the device, and a telephony interface (see telephony.go).
 //
 //	host -> 1 USB stream -> 2 feature unit -> 3 speaker
 //	host <- 6 USB stream <- 5 feature unit <- 4 microphone
-type Headset struct {
+type headset struct {
 	standard  *standardDevice
 	status    interruptQueue
 	telephony *telephony
@@ -104,12 +79,8 @@ const (
 	hasGain   = 1 << (controlGain - 1)
 )
 
-// Volumes are in 1/256 dB.
-const (
-	volumeMinimum    = -60 * 256
-	volumeMaximum    = 0
-	volumeResolution = 256
-)
+// volumeLimits are in 1/256 dB, by request: -60 dB to 0 in steps of 1 dB.
+var volumeLimits = map[uint8]int16{getMinimum: -60 * 256, getMaximum: 0, getResolution: 256}
 
 // Both streams: 16 bit, 48 kHz, one packet each millisecond.
 const (
@@ -131,46 +102,33 @@ var (
 	microphoneGain = control{entityMicrophoneFeature, controlGain}
 )
 
-// NewHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on strings that
-// are too long for USB, and on an unknown PhoneMute.
-func NewHeadset(o HeadsetOptions) (*Headset, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if err := checkString(o.Feature); err != nil {
-		return nil, err
-	}
-	telephony, err := newTelephony(o.PhoneMute)
+// newHeadset returns a headset that is not plugged in, unmuted, with automatic gain control off. It fails on an unknown PhoneMute, and
+// where newStandardDevice does.
+func newHeadset(s Spec) (*headset, error) {
+	telephony, err := newTelephony(s.PhoneMute)
 	if err != nil {
 		return nil, err
 	}
-	if o.Terminal == 0 {
-		o.Terminal = TerminalMicrophone
-	}
+	standard, err := newStandardDevice(s, [3]uint8{}, headsetConfiguration(s, telephony))
 	controls := map[control]int16{
 		{entitySpeakerFeature, controlMute}:      0,
 		{entitySpeakerFeature, controlVolume}:    0,
 		{entityMicrophoneFeature, controlVolume}: 0,
 		microphoneMute:                           0,
 	}
-	if o.GainControl {
+	if s.GainControl {
 		controls[microphoneGain] = 0
 	}
-	return &Headset{
-		standard:  newStandardDevice(o.Identity, deviceClass{}, headsetConfiguration(o, telephony), o.Feature),
-		status:    newInterruptQueue(),
-		telephony: telephony,
-		controls:  controls,
-	}, nil
+	return &headset{standard: standard, status: newInterruptQueue(), telephony: telephony, controls: controls}, err
 }
 
 // headsetConfiguration has a descriptor on each line: length, type and fields (USB Audio Class 1.0, chapter 4).
-func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
+func headsetConfiguration(s Spec, telephony *telephony) []byte {
 	microphoneControls, name := uint8(hasMute|hasVolume), uint8(0)
-	if o.GainControl {
+	if s.GainControl {
 		microphoneControls |= hasGain
 	}
-	if o.Feature != "" {
+	if s.Feature != "" {
 		name = stringFeature
 	}
 	return configuration(headsetInterfaces, []byte{
@@ -181,7 +139,7 @@ func headsetConfiguration(o HeadsetOptions, telephony *telephony) []byte {
 		12, descriptorClassInterface, audioInputTerminal, entityPlaybackStream, 0x01, 0x01, 0, speakerChannels, frontLeftRight, 0, 0, 0,
 		10, descriptorClassInterface, audioFeatureUnit, entitySpeakerFeature, entityPlaybackStream, 1, hasMute | hasVolume, 0, 0, 0,
 		9, descriptorClassInterface, audioOutputTerminal, entitySpeaker, 0x01, 0x03, 0, entitySpeakerFeature, 0,
-		12, descriptorClassInterface, audioInputTerminal, entityMicrophone, uint8(o.Terminal), uint8(o.Terminal >> 8), 0, 1, 0, 0, 0, 0,
+		12, descriptorClassInterface, audioInputTerminal, entityMicrophone, 0x01, 0x02, 0, 1, 0, 0, 0, 0,
 		9, descriptorClassInterface, audioFeatureUnit, entityMicrophoneFeature, entityMicrophone, 1, microphoneControls, 0, name,
 		9, descriptorClassInterface, audioOutputTerminal, entityCaptureStream, 0x01, 0x01, 0, entityMicrophoneFeature, 0,
 		9, descriptorEndpoint, endpointStatus | endpointIn, interrupt, 2, 0, 4, 0, 0,
@@ -206,11 +164,9 @@ func streamingInterface(number, terminal, channels, address, attributes uint8) [
 	}
 }
 
-// Speed implements [Device].
-func (h *Headset) Speed() Speed { return FullSpeed }
+func (h *headset) Speed() Speed { return FullSpeed }
 
-// Control implements [Device].
-func (h *Headset) Control(s Setup, data []byte) ([]byte, error) {
+func (h *headset) Control(s Setup, data []byte) ([]byte, error) {
 	if reply, handled, err := h.standard.control(s); handled {
 		return reply, err
 	}
@@ -227,7 +183,7 @@ func (h *Headset) Control(s Setup, data []byte) ([]byte, error) {
 }
 
 // feature answers a request to a feature unit.
-func (h *Headset) feature(s Setup, data []byte) ([]byte, error) {
+func (h *headset) feature(s Setup, data []byte) ([]byte, error) {
 	knob := control{s.entity(), s.selector()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -235,43 +191,25 @@ func (h *Headset) feature(s Setup, data []byte) ([]byte, error) {
 	if !known {
 		return nil, errStall
 	}
-	if knob.selector != controlVolume {
-		return h.featureSwitch(s, knob, data)
+	size := 1 // in bytes
+	if knob.selector == controlVolume {
+		size = 2
 	}
-	switch s.Request {
-	case getMinimum:
-		value = volumeMinimum
-	case getMaximum:
-		value = volumeMaximum
-	case getResolution:
-		value = volumeResolution
-	case getCurrent:
-	case setCurrent:
-		if len(data) != 2 {
-			return nil, errStall
-		}
-		h.controls[knob] = int16(binary.LittleEndian.Uint16(data))
+	limit, isLimit := volumeLimits[s.Request]
+	switch {
+	case s.Request == setCurrent && len(data) == size:
+		h.controls[knob] = int16(binary.LittleEndian.Uint16(append(data[:size:size], 0)))
 		return nil, nil
+	case s.Request == getCurrent:
+	case knob.selector == controlVolume && isLimit:
+		value = limit
 	default:
 		return nil, errStall
 	}
-	return binary.LittleEndian.AppendUint16(nil, uint16(value)), nil
+	return binary.LittleEndian.AppendUint16(nil, uint16(value))[:size], nil
 }
 
-// featureSwitch answers for a control that is on or off. The caller holds mu.
-func (h *Headset) featureSwitch(s Setup, knob control, data []byte) ([]byte, error) {
-	switch {
-	case s.Request == getCurrent:
-		return []byte{uint8(h.controls[knob])}, nil
-	case s.Request == setCurrent && len(data) == 1:
-		h.controls[knob] = int16(data[0])
-		return nil, nil
-	}
-	return nil, errStall
-}
-
-// In implements [Device].
-func (h *Headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
+func (h *headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	switch t.Endpoint {
 	case endpointStatus:
 		return h.status.next(ctx)
@@ -286,8 +224,8 @@ func (h *Headset) In(ctx context.Context, t Transfer) ([][]byte, error) {
 	return nil, errStall
 }
 
-// sound is a sawtooth, so that a recording can be told from silence, or silence when the microphone is muted.
-func (h *Headset) sound(packets int) [][]byte {
+// sound is a sawtooth, which a recording can tell from silence, or silence when the microphone is muted.
+func (h *headset) sound(packets int) [][]byte {
 	const step = 256
 	packet := make([]byte, 0, samplesPerPacket*sampleBytes)
 	for i := range samplesPerPacket {
@@ -305,7 +243,7 @@ func (h *Headset) sound(packets int) [][]byte {
 }
 
 // Out implements [Device]: sound for the speaker, which nobody hears.
-func (h *Headset) Out(ctx context.Context, t Transfer, _ []byte) error {
+func (h *headset) Out(ctx context.Context, t Transfer, _ []byte) error {
 	if t.Endpoint != endpointPlayback {
 		return errStall
 	}
@@ -313,15 +251,15 @@ func (h *Headset) Out(ctx context.Context, t Transfer, _ []byte) error {
 }
 
 // SetMute mutes or unmutes the microphone on the device, as its mute button does, and reports that to the host.
-func (h *Headset) SetMute(on bool) error { return h.turn(microphoneMute, on) }
+func (h *headset) SetMute(on bool) error { return h.turn(microphoneMute, on) }
 
 // SetGainControl switches automatic gain control on the device, as a vendor's own tool or a switch on it does, and reports
 // that to the host. It fails on a headset that has none.
-func (h *Headset) SetGainControl(on bool) error { return h.turn(microphoneGain, on) }
+func (h *headset) SetGainControl(on bool) error { return h.turn(microphoneGain, on) }
 
 // turn changes a control on the device's side. The status word names the unit, not the control: the host reads all of its
 // controls again (USB Audio Class 1.0, 3.7.1.2).
-func (h *Headset) turn(knob control, on bool) error {
+func (h *headset) turn(knob control, on bool) error {
 	const (
 		statusPending      = 0x80
 		originAudioControl = 0x00
@@ -329,10 +267,7 @@ func (h *Headset) turn(knob control, on bool) error {
 	h.mu.Lock()
 	_, known := h.controls[knob]
 	if known {
-		h.controls[knob] = 0
-		if on {
-			h.controls[knob] = 1
-		}
+		h.controls[knob] = map[bool]int16{true: 1}[on]
 	}
 	h.mu.Unlock()
 	if !known {
@@ -342,15 +277,15 @@ func (h *Headset) turn(knob control, on bool) error {
 }
 
 // SendReport sends an input report of the telephony interface, see telephony.go for its bits.
-func (h *Headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
+func (h *headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
 
 // PressPhoneMute presses the mute button of the telephony interface, which has nothing to do with SetMute: some headsets
 // have both, most have one. on is where to move the switch of [PhoneMuteLevel], or which button of [PhoneMuteTwoButtons] to
 // press; to [PhoneMuteMomentary] it means nothing. It fails if the host does not read the interface.
-func (h *Headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
+func (h *headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
 
 // State is what the device knows about itself and the host.
-func (h *Headset) State() State {
+func (h *headset) State() State {
 	lamps, requests := h.telephony.heard()
 	return State{
 		Muted:       h.isOn(microphoneMute),
@@ -362,7 +297,7 @@ func (h *Headset) State() State {
 	}
 }
 
-func (h *Headset) isOn(knob control) bool {
+func (h *headset) isOn(knob control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.controls[knob] != 0

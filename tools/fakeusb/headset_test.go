@@ -20,7 +20,7 @@ func ask(t *testing.T, d Device, request, selector, entity, iface uint8, data ..
 }
 
 func TestVolume(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	for request, want := range map[uint8][]byte{
 		getCurrent:    {0, 0},
 		getMinimum:    {0x00, 0xc4}, // -60 dB
@@ -39,7 +39,7 @@ func TestVolume(t *testing.T) {
 }
 
 func TestRefusedFeatureRequests(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	for name, c := range map[string]struct {
 		request, selector, entity, iface uint8
 		data                             []byte
@@ -60,7 +60,7 @@ func TestRefusedFeatureRequests(t *testing.T) {
 }
 
 func TestMuteFromBothSides(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	_, err := ask(t, h, setCurrent, controlMute, entityMicrophoneFeature, headsetControl, 1)
 	require.NoError(t, err)
 	require.True(t, h.State().Muted)
@@ -75,9 +75,9 @@ func TestMuteFromBothSides(t *testing.T) {
 }
 
 func TestGainControl(t *testing.T) {
-	require.Error(t, newHeadset(t, HeadsetOptions{Identity: acme}).SetGainControl(true))
+	require.Error(t, mustHeadset(t, acme).SetGainControl(true))
 
-	h := newHeadset(t, HeadsetOptions{Identity: acme, GainControl: true})
+	h := mustHeadset(t, Spec{ID: acme.ID, GainControl: true})
 	require.NoError(t, h.SetGainControl(true))
 	require.True(t, h.State().GainControl)
 	_, err := ask(t, h, setCurrent, controlGain, entityMicrophoneFeature, headsetControl, 0)
@@ -86,7 +86,7 @@ func TestGainControl(t *testing.T) {
 }
 
 func TestStatusNobodyReads(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	var err error
 	for range 100 {
 		if err = h.SetMute(true); err != nil {
@@ -97,7 +97,7 @@ func TestStatusNobodyReads(t *testing.T) {
 }
 
 func TestMutedMicrophoneSendsSilence(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	capture := Transfer{Endpoint: endpointCapture, Length: 3 * 96, Packets: 3}
 	sound, err := h.In(t.Context(), capture)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestMutedMicrophoneSendsSilence(t *testing.T) {
 }
 
 func TestHeadsetTransfersEndWithTheirContext(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, endpoint := range []uint8{endpointCapture, endpointStatus, endpointTelephony} {

@@ -1,16 +1,18 @@
 package fakeusb
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 )
 
-// A PhoneMute is how a headset's telephony interface tells that its mute button was pressed. HID knows three ways (HID Usage
+// A PhoneMute is how a headset's telephony interface reports that its mute button was pressed. HID has three ways (HID Usage
 // Tables, "On/Off Control").
 type PhoneMute string
 
-// The ways. The empty one is PhoneMuteMomentary.
+// The ways. An empty PhoneMute means PhoneMuteMomentary.
 const (
 	// PhoneMuteMomentary is a button: relative, with a preferred state, 0..1. A press is 1 and then 0, and says nothing about
 	// the state.
@@ -26,13 +28,13 @@ const (
 //
 //	input report 1:  bit 0 hook switch, bits 1 and 2 phone mute (two's complement for two buttons, else bit 2 is 0)
 //	output report 1: bit 0 off-hook lamp, bit 1 mute lamp, bit 2 ring lamp
-//	feature report 2: one byte of settings, which mean nothing
+//	feature report 2: one byte of settings, which have no effect
 type telephony struct {
 	encoding PhoneMute
 	reports  interruptQueue
 
 	mu       sync.Mutex
-	on       bool // where the switch of PhoneMuteLevel is
+	level    uint8 // the position of the switch of PhoneMuteLevel, as in its reports
 	lamps    uint8
 	settings uint8
 	requests []string
@@ -74,7 +76,7 @@ func newTelephony(encoding PhoneMute) (*telephony, error) {
 
 // descriptor is the report descriptor (HID 1.11, 6.2.2), one item a line.
 func (t *telephony) descriptor() []byte {
-	return concat(
+	return slices.Concat(
 		[]byte{
 			0x05, 0x0b, // usage page telephony
 			0x09, 0x05, // usage headset
@@ -112,7 +114,7 @@ func (t *telephony) descriptor() []byte {
 	)
 }
 
-// phoneMute is the part of the descriptor in which the encodings differ. It takes two bits in all of them.
+// phoneMute is the part of the descriptor in which the encodings differ. It describes two bits in each of them.
 func (t *telephony) phoneMute() []byte {
 	oneBitOf := func(input uint8) []byte {
 		return []byte{
@@ -136,33 +138,22 @@ func (t *telephony) phoneMute() []byte {
 	}
 }
 
-type hidFields struct {
-	Version      uint16
-	Country      uint8
-	Descriptors  uint8
-	ReportType   uint8
-	ReportLength uint16
-}
-
 func (t *telephony) interfaceDescriptors() []byte {
-	return concat(
-		descriptor(descriptorInterface, interfaceFields{Number: headsetTelephony, Endpoints: 1, Class: classHID}),
-		descriptor(descriptorHID, hidFields{
-			Version: 0x0111, Descriptors: 1, ReportType: descriptorHIDReport, ReportLength: uint16(len(t.descriptor())),
-		}),
-		descriptor(descriptorEndpoint, endpointFields{
-			Address: endpointTelephony | endpointIn, Attributes: interrupt, MaxPacket: 8, Interval: 4,
-		}),
-	)
+	report := len(t.descriptor())
+	return []byte{
+		9, descriptorInterface, headsetTelephony, 0, 1, classHID, 0, 0, 0,
+		9, descriptorHID, 0x11, 0x01, 0, 1, descriptorHIDReport, uint8(report), uint8(report >> 8), // HID 1.11, one report descriptor
+		7, descriptorEndpoint, endpointTelephony | endpointIn, interrupt, 8, 0, 4,
+	}
 }
 
-// press moves the switch to on, or presses the button that goes there, and releases it. A momentary button has no way to go.
+// press moves the switch to on, or presses the button that goes there, and releases it. A momentary button ignores on.
 func (t *telephony) press(on bool) error {
 	pressed := []byte{telephonyReportID, phoneMuteBit}
 	switch t.encoding {
 	case PhoneMuteLevel:
 		t.mu.Lock()
-		t.on = on
+		t.level = map[bool]uint8{true: phoneMuteBit}[on]
 		now := t.inputReport()
 		t.mu.Unlock()
 		return t.reports.push(now)
@@ -178,12 +169,7 @@ func (t *telephony) press(on bool) error {
 }
 
 // inputReport is what the interface would report now. The caller holds mu.
-func (t *telephony) inputReport() []byte {
-	if t.on {
-		return []byte{telephonyReportID, phoneMuteBit}
-	}
-	return []byte{telephonyReportID, 0}
-}
+func (t *telephony) inputReport() []byte { return []byte{telephonyReportID, t.level} }
 
 func (t *telephony) control(s Setup, data []byte) ([]byte, error) {
 	if s.standard() {
@@ -232,21 +218,13 @@ func (t *telephony) set(kind uint8, report []byte) error {
 	return nil
 }
 
-func reportType(kind uint8) string {
-	switch kind {
-	case hidInput:
-		return "input"
-	case hidOutput:
-		return "output"
-	case hidFeature:
-		return "feature"
-	}
-	return fmt.Sprintf("type%d", kind)
-}
+var reportTypes = map[uint8]string{hidInput: "input", hidOutput: "output", hidFeature: "feature"}
 
-// heard is what the host has sent so far: the lamps that it wants lit, and all its requests.
+func reportType(kind uint8) string { return cmp.Or(reportTypes[kind], fmt.Sprintf("type%d", kind)) }
+
+// heard returns what the host has sent so far: the lamps that it wants lit, and all its requests.
 func (t *telephony) heard() (lamps uint8, requests []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lamps, append([]string(nil), t.requests...)
+	return t.lamps, slices.Clone(t.requests)
 }

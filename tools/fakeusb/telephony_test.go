@@ -7,7 +7,7 @@ import (
 )
 
 // telephonyReport takes the next input report of the telephony interface as a host does.
-func telephonyReport(t *testing.T, h *Headset) []byte {
+func telephonyReport(t *testing.T, h *headset) []byte {
 	t.Helper()
 	reports, err := h.In(t.Context(), Transfer{Endpoint: endpointTelephony, Length: 8})
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestPhoneMuteEncodings(t *testing.T) {
 		{PhoneMuteTwoButtons, []byte{0x15, 0xff, 0x75, 0x02, 0x09, 0x2f, 0x81, 0x26}, [][]byte{pressed, released}, [][]byte{unmute, released}},
 	} {
 		t.Run(string(c.encoding), func(t *testing.T) {
-			h := newHeadset(t, HeadsetOptions{Identity: acme, PhoneMute: c.encoding})
+			h := mustHeadset(t, Spec{ID: acme.ID, PhoneMute: c.encoding})
 			descriptor, err := h.Control(Setup{RequestType: 0x81, Request: 6, Value: 0x2200, Index: headsetTelephony}, nil)
 			require.NoError(t, err)
 			require.Contains(t, string(descriptor), string(c.input))
@@ -50,13 +50,13 @@ func TestPhoneMuteEncodings(t *testing.T) {
 			require.False(t, h.State().Muted, "the button of the telephony interface is not the feature unit's")
 		})
 	}
-	_, err := NewHeadset(HeadsetOptions{PhoneMute: "morse"})
+	_, err := newHeadset(Spec{ID: acme.ID, PhoneMute: "morse"})
 	require.ErrorContains(t, err, `"morse"`)
 }
 
 func TestPhoneMuteNobodyReads(t *testing.T) {
 	for _, encoding := range []PhoneMute{PhoneMuteMomentary, PhoneMuteLevel} {
-		h := newHeadset(t, HeadsetOptions{Identity: acme, PhoneMute: encoding})
+		h := mustHeadset(t, Spec{ID: acme.ID, PhoneMute: encoding})
 		var err error
 		for range 100 {
 			if err = h.PressPhoneMute(true); err != nil {
@@ -68,12 +68,12 @@ func TestPhoneMuteNobodyReads(t *testing.T) {
 }
 
 func TestSendReport(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	require.NoError(t, h.SendReport([]byte{1, 1}))
 	require.Equal(t, []byte{1, 1}, telephonyReport(t, h))
 }
 
-func getReport(h *Headset, kind, number uint8) ([]byte, error) {
+func getReport(h *headset, kind, number uint8) ([]byte, error) {
 	return h.Control(Setup{
 		RequestType: 0xa1, Request: hidGetReport, Value: uint16(kind)<<8 | uint16(number), Index: headsetTelephony, Length: 64,
 	}, nil)
@@ -81,7 +81,7 @@ func getReport(h *Headset, kind, number uint8) ([]byte, error) {
 
 // A test that wants to show that a program only listens looks at what the headset was asked.
 func TestReportRequestsAreRecorded(t *testing.T) {
-	h := newHeadset(t, HeadsetOptions{Identity: acme})
+	h := mustHeadset(t, acme)
 	require.Empty(t, h.State().Requests)
 
 	_, err := ask(t, h, hidSetReport, hidOutput, 0, headsetTelephony, 1, 0x02)

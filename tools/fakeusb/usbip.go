@@ -33,20 +33,18 @@ const (
 	maxPackets  = 1024
 )
 
-// headerSize is the size of every message's header. All numbers in it are big endian.
-const headerSize = 48
-
+// All messages begin with a header of one size. All numbers in it are big endian.
 type messageHeader struct {
 	Command   uint32
-	Sequence  uint32 // names the transfer in replies and unlinks
+	Sequence  uint32 // identifies the transfer in replies and unlinks
 	DeviceID  uint32
 	Direction uint32
 	Endpoint  uint32
 }
 
-type submitMessage struct {
+type request struct {
 	messageHeader
-	Flags      uint32
+	Target     uint32 // of an unlink: sequence number of the transfer to drop; of a submit: flags
 	Length     int32
 	StartFrame uint32
 	Packets    int32 // -1 or 0 for transfers that are not isochronous
@@ -54,15 +52,9 @@ type submitMessage struct {
 	Setup      [8]byte
 }
 
-type unlinkMessage struct {
+type response struct {
 	messageHeader
-	Target uint32 // sequence number of the transfer to drop
-	_      [24]byte
-}
-
-type submitReply struct {
-	messageHeader
-	Status     int32
+	Status     int32 // of an unlink the only field
 	Length     int32
 	StartFrame uint32
 	Packets    int32
@@ -70,10 +62,8 @@ type submitReply struct {
 	_          [8]byte
 }
 
-type unlinkReply struct {
-	messageHeader
-	Status int32
-	_      [24]byte
+func replyTo(command, sequence uint32) response {
+	return response{messageHeader: messageHeader{Command: command, Sequence: sequence}}
 }
 
 // isoPacket describes one packet of an isochronous transfer. An array of them follows the data.
@@ -84,7 +74,6 @@ type isoPacket struct {
 	Status uint32
 }
 
-// A session serves one attached device.
 type session struct {
 	conn   io.ReadWriter
 	device Device
@@ -137,29 +126,20 @@ func Serve(conn io.ReadWriter, device Device) error {
 
 // receive handles one message. It returns io.EOF at the end of the stream.
 func (s *session) receive() error {
-	var header [headerSize]byte
-	if _, err := io.ReadFull(s.conn, header[:]); err != nil {
+	var m request
+	if err := binary.Read(s.conn, binary.BigEndian, &m); err != nil {
 		return err
 	}
-	switch command := binary.BigEndian.Uint32(header[:]); command {
+	switch m.Command {
 	case commandSubmit:
-		var m submitMessage
-		if _, err := binary.Decode(header[:], binary.BigEndian, &m); err != nil {
-			return fmt.Errorf("decode submit message: %w", err)
-		}
 		return s.submit(m)
 	case commandUnlink:
-		var m unlinkMessage
-		if _, err := binary.Decode(header[:], binary.BigEndian, &m); err != nil {
-			return fmt.Errorf("decode unlink message: %w", err)
-		}
 		return s.unlink(m)
-	default:
-		return fmt.Errorf("usb/ip message with unknown command %d", command)
 	}
+	return fmt.Errorf("usb/ip message with unknown command %d", m.Command)
 }
 
-func (s *session) submit(m submitMessage) error {
+func (s *session) submit(m request) error {
 	m.Packets = max(m.Packets, 0)
 	if m.Length < 0 || m.Length > maxTransfer || m.Packets > maxPackets {
 		return fmt.Errorf("usb/ip transfer of %d bytes in %d packets is beyond the limits", m.Length, m.Packets)
@@ -183,26 +163,26 @@ func (s *session) submit(m submitMessage) error {
 }
 
 // control answers at once: no control request of the devices waits for anything.
-func (s *session) control(m submitMessage, data []byte) error {
-	reply, err := s.device.Control(parseSetup(m.Setup), data)
-	r := submitReply{messageHeader: replyHeader(replySubmit, m.Sequence)}
+func (s *session) control(m request, data []byte) error {
+	answer, err := s.device.Control(parseSetup(m.Setup), data)
+	r := replyTo(replySubmit, m.Sequence)
 	switch {
 	case err != nil:
-		r.Status, reply = statusStalled, nil
+		r.Status, answer = statusStalled, nil
 	case m.Direction == directionIn:
-		reply = reply[:min(len(reply), int(m.Length))]
-		r.Length = int32(len(reply))
+		answer = answer[:min(len(answer), int(m.Length))]
+		r.Length = int32(len(answer))
 	default:
-		r.Length, reply = int32(len(data)), nil
+		r.Length, answer = int32(len(data)), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.write(r, reply, nil)
+	return s.write(r, answer, nil)
 }
 
-// start lets the device work on a transfer. Transfers of one endpoint are served in the order they came in: each waits for
+// start has the device work on a transfer. Transfers of one endpoint are served in the order in which they came: each waits for
 // the one before it.
-func (s *session) start(m submitMessage, data []byte, packets []isoPacket) {
+func (s *session) start(m request, data []byte, packets []isoPacket) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()
 	s.pending[m.Sequence] = &pendingTransfer{cancel: cancel}
@@ -223,26 +203,23 @@ func (s *session) start(m submitMessage, data []byte, packets []isoPacket) {
 			s.transfer(ctx, m, data, packets)
 		case <-ctx.Done():
 			s.drop(m.Sequence)
-			<-before // the next one has to wait for it all the same
+			<-before // the next transfer has to wait for it all the same
 		}
 	})
 }
 
-func (s *session) transfer(ctx context.Context, m submitMessage, data []byte, packets []isoPacket) {
+func (s *session) transfer(ctx context.Context, m request, data []byte, packets []isoPacket) {
 	t := Transfer{Endpoint: uint8(m.Endpoint), Length: int(m.Length), Packets: len(packets)}
-	r := submitReply{
-		messageHeader: replyHeader(replySubmit, m.Sequence),
-		StartFrame:    m.StartFrame,
-		Packets:       m.Packets,
-	}
-	var reply []byte
+	r := replyTo(replySubmit, m.Sequence)
+	r.StartFrame, r.Packets = m.StartFrame, m.Packets
+	var answer []byte
 	var err error
 	if m.Direction == directionIn {
 		var parts [][]byte
 		if parts, err = s.device.In(ctx, t); err == nil {
-			reply, err = join(parts, packets, int(m.Length))
+			answer, err = join(parts, packets, int(m.Length))
 		}
-		r.Length = int32(len(reply))
+		r.Length = int32(len(answer))
 	} else {
 		err = s.device.Out(ctx, t, data)
 		r.Length = m.Length
@@ -255,12 +232,12 @@ func (s *session) transfer(ctx context.Context, m submitMessage, data []byte, pa
 		return
 	}
 	if err != nil {
-		r.Status, r.Length, reply = statusStalled, 0, nil
+		r.Status, r.Length, answer = statusStalled, 0, nil
 	}
-	s.answer(r, reply, packets)
+	s.answer(r, answer, packets)
 }
 
-// join lays a device's packets out as USB/IP wants them: the data without gaps, the sizes in the packet descriptors.
+// join arranges a device's packets as USB/IP wants them: the data without gaps, the sizes in the packet descriptors.
 func join(parts [][]byte, packets []isoPacket, room int) ([]byte, error) {
 	var data []byte
 	for i, part := range parts {
@@ -278,33 +255,34 @@ func join(parts [][]byte, packets []isoPacket, room int) ([]byte, error) {
 
 // answer sends the reply to a transfer that the device has carried out. It is sent even if the host has asked to drop the
 // transfer meanwhile: the device has given the data away, and would otherwise have lost it.
-func (s *session) answer(r submitReply, data []byte, packets []isoPacket) {
+func (s *session) answer(r response, data []byte, packets []isoPacket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A failed write means that the connection is gone; the reading side finds that out and ends the session.
 	_ = s.write(r, data, packets)
-	_ = s.finish(r.Sequence, statusOK)
+	s.finish(r.Sequence, statusOK)
 }
 
 // drop ends a transfer that the device has not carried out, because it was unlinked or the session has ended.
 func (s *session) drop(sequence uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.finish(sequence, statusUnlinked)
+	s.finish(sequence, statusUnlinked)
 }
 
 // finish ends a pending transfer and answers its unlink, if there was one. The caller holds mu.
-func (s *session) finish(sequence uint32, status int32) error {
+func (s *session) finish(sequence uint32, status int32) {
 	p := s.pending[sequence]
 	delete(s.pending, sequence)
-	if p == nil || !p.unlinked {
-		return nil
+	if p != nil && p.unlinked {
+		r := replyTo(replyUnlink, p.unlink)
+		r.Status = status
+		_ = s.write(r, nil, nil)
 	}
-	return s.write(unlinkReply{messageHeader: replyHeader(replyUnlink, p.unlink), Status: status}, nil, nil)
 }
 
 // unlink only asks the device to stop: whether it still can decides the answer, which therefore comes from finish.
-func (s *session) unlink(m unlinkMessage) error {
+func (s *session) unlink(m request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, pending := s.pending[m.Target]; pending {
@@ -312,24 +290,18 @@ func (s *session) unlink(m unlinkMessage) error {
 		p.cancel()
 		return nil
 	}
-	// Answered already.
-	return s.write(unlinkReply{messageHeader: replyHeader(replyUnlink, m.Sequence), Status: statusOK}, nil, nil)
+	return s.write(replyTo(replyUnlink, m.Sequence), nil, nil) // answered already
 }
 
 // write sends one message in one piece. The caller holds mu.
-func (s *session) write(header any, data []byte, packets []isoPacket) error {
-	message, err := binary.Append(make([]byte, 0, headerSize+len(data)), binary.BigEndian, header)
+func (s *session) write(r response, data []byte, packets []isoPacket) error {
+	message, err := binary.Append(nil, binary.BigEndian, r)
 	if err != nil {
 		return fmt.Errorf("encode usb/ip reply: %w", err)
 	}
-	message = append(message, data...)
-	if message, err = binary.Append(message, binary.BigEndian, packets); err != nil {
+	if message, err = binary.Append(append(message, data...), binary.BigEndian, packets); err != nil {
 		return fmt.Errorf("encode usb/ip packet descriptors: %w", err)
 	}
 	_, err = s.conn.Write(message)
 	return err
-}
-
-func replyHeader(command, sequence uint32) messageHeader {
-	return messageHeader{Command: command, Sequence: sequence}
 }

@@ -114,7 +114,7 @@ func (h *host) read(n int) []byte {
 }
 
 func TestControlTransfers(t *testing.T) {
-	h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
+	h := serve(t, mustHeadset(t, acme))
 
 	h.submit(urb{sequence: 1, in: true, length: 64, setup: [8]byte{0x80, 6, 0, 1, 0, 0, 64, 0}})
 	require.Equal(t, reply{command: 3, sequence: 1, length: 18}, h.header())
@@ -134,7 +134,7 @@ func TestControlTransfers(t *testing.T) {
 }
 
 func TestInterruptTransferWaitsForTheDevice(t *testing.T) {
-	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	headset := mustHeadset(t, acme)
 	h := serve(t, headset)
 	h.submit(urb{sequence: 1, endpoint: endpointStatus, in: true, length: 2})
 	h.submit(urb{sequence: 2, endpoint: endpointStatus, in: true, length: 2})
@@ -149,7 +149,7 @@ func TestInterruptTransferWaitsForTheDevice(t *testing.T) {
 }
 
 func TestUnlink(t *testing.T) {
-	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	headset := mustHeadset(t, acme)
 	h := serve(t, headset)
 	h.submit(urb{sequence: 1, endpoint: endpointStatus, in: true, length: 2})
 	h.unlink(2, 1)
@@ -166,7 +166,7 @@ func TestUnlink(t *testing.T) {
 
 // A press of the mute button must arrive, however the host's unlink and the press meet.
 func TestUnlinkLosesNoReport(t *testing.T) {
-	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	headset := mustHeadset(t, acme)
 	h := serve(t, headset)
 	for sequence := uint32(1); sequence < 600; sequence += 3 {
 		h.submit(urb{sequence: sequence, endpoint: endpointTelephony, in: true, length: 2})
@@ -192,7 +192,7 @@ func TestUnlinkLosesNoReport(t *testing.T) {
 }
 
 func TestUnlinkOfATransferInTheQueue(t *testing.T) {
-	headset := newHeadset(t, HeadsetOptions{Identity: acme})
+	headset := mustHeadset(t, acme)
 	h := serve(t, headset)
 	for sequence := range uint32(3) {
 		h.submit(urb{sequence: sequence + 1, endpoint: endpointStatus, in: true, length: 2})
@@ -208,7 +208,7 @@ func TestUnlinkOfATransferInTheQueue(t *testing.T) {
 }
 
 func TestIsochronousTransfers(t *testing.T) {
-	h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
+	h := serve(t, mustHeadset(t, acme))
 	const packets, size = 4, 96
 	h.submit(urb{sequence: 1, endpoint: endpointCapture, in: true, length: packets * size, packets: packets})
 	require.Equal(t, reply{command: 3, sequence: 1, length: packets * size, startFrame: 77, packets: packets}, h.header())
@@ -236,7 +236,7 @@ func (h *host) packet() isoPacket {
 }
 
 func TestUnplugEndsWaitingTransfers(t *testing.T) {
-	h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
+	h := serve(t, mustHeadset(t, acme))
 	for i := range uint32(5) {
 		h.submit(urb{sequence: i + 1, endpoint: endpointTelephony, in: true, length: 8})
 	}
@@ -259,14 +259,14 @@ func TestBrokenStreams(t *testing.T) {
 		}, "beyond the limits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
+			h := serve(t, mustHeadset(t, acme))
 			c.send(h)
 			require.ErrorContains(t, <-h.done, c.want)
 		})
 	}
 
 	t.Run("end in a header", func(t *testing.T) {
-		h := serve(t, newHeadset(t, HeadsetOptions{Identity: acme}))
+		h := serve(t, mustHeadset(t, acme))
 		h.send(make([]byte, 20))
 		require.ErrorIs(t, h.unplug(), io.ErrUnexpectedEOF)
 	})

@@ -20,18 +20,18 @@ const controller = "/sys/devices/platform/vhci_hcd.0"
 // portTimeout bounds how long the kernel may take to free a port.
 const portTimeout = 10 * time.Second
 
-// A Plug is a device in a port of the virtual host controller.
-type Plug struct {
+// plug is a device in a port of the virtual host controller.
+type plug struct {
 	port int
 	conn io.Closer
 	done chan struct{} // closed when the session has ended
 	err  error         // why, valid after done
 }
 
-// PlugIn attaches device to a high-speed port of the first controller, numbered from 0. The kernel enumerates it after
-// PlugIn has returned. It fails when the module vhci_hcd is not loaded, the port is taken or the process may not write the
+// plugIn attaches device to a high-speed port of the first controller, numbered from 0. The kernel enumerates it after
+// plugIn has returned. It fails when the module vhci_hcd is not loaded, the port is taken or the process may not write the
 // controller's attach file.
-func PlugIn(port int, device Device) (*Plug, error) {
+func plugIn(port int, device Device) (inserted, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a socket pair for the virtual usb port: %w", err)
@@ -51,7 +51,7 @@ func PlugIn(port int, device Device) (*Plug, error) {
 		conn.Close()
 		return nil, fmt.Errorf("attach to virtual usb port %d (needs the module vhci_hcd and write access): %w", port, err)
 	}
-	p := &Plug{port: port, conn: conn, done: make(chan struct{})}
+	p := &plug{port: port, conn: conn, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		p.err = Serve(conn, device)
@@ -60,7 +60,7 @@ func PlugIn(port int, device Device) (*Plug, error) {
 }
 
 // PullOut removes the device without warning, as pulling its plug does, and waits until the port can be used again.
-func (p *Plug) PullOut() error {
+func (p *plug) PullOut() error {
 	detach := os.WriteFile(controller+"/detach", []byte(strconv.Itoa(p.port)), 0)
 	// Closing our end is a surprise removal too, so the session ends even if detach failed.
 	p.conn.Close()
@@ -72,7 +72,7 @@ func (p *Plug) PullOut() error {
 }
 
 // Err is why the session ended, nil while it runs and after an orderly end.
-func (p *Plug) Err() error {
+func (p *plug) Err() error {
 	select {
 	case <-p.done:
 		if errors.Is(p.err, net.ErrClosed) {
@@ -88,8 +88,6 @@ func (p *Plug) Err() error {
 func awaitFree(port int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), portTimeout)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		status, err := os.ReadFile(controller + "/status")
 		if err != nil {
@@ -99,7 +97,7 @@ func awaitFree(port int) error {
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("virtual usb port %d is still in use %v after the detach", port, portTimeout)
 		}
@@ -110,12 +108,10 @@ func awaitFree(port int) error {
 func portFree(status string, port int) bool {
 	const free = "004"
 	for line := range strings.Lines(status) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			continue
-		}
-		if n, err := strconv.Atoi(fields[1]); err == nil && n == port {
-			return fields[2] == free
+		var hub, state string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %d %s", &hub, &n, &state); err == nil && n == port {
+			return state == free
 		}
 	}
 	return false
@@ -123,7 +119,5 @@ func portFree(status string, port int) bool {
 
 // NewBench returns a bench with nothing plugged in.
 func NewBench() *Bench {
-	return &Bench{slots: map[int]slot{}, plugIn: func(port int, device Device) (inserted, error) {
-		return PlugIn(port, device)
-	}}
+	return &Bench{slots: map[int]slot{}, plugIn: plugIn}
 }

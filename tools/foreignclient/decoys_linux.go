@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// options say where clients would be looked for outside of the folders that the environment names.
+// options say where to put decoys of clients, beside the folders that the environment names.
 type options struct {
 	ports   []int
 	folders []string // of IPC sockets
 }
 
-// standard is what the agent's own settings name where nobody has set any.
+// standard returns the defaults of the agent's settings.
 func standard() options {
 	var o options
 	for port := 6463; port <= 6473; port++ {
@@ -38,26 +38,25 @@ var sandboxes = []string{
 	"app/com.discordapp.Discord", "app/com.discordapp.DiscordPTB", "app/com.discordapp.DiscordCanary", "snap.discord", "snap.discord-canary",
 }
 
-// Files that programs look for in a home. Whoever opens one of these is found out; what they hold would spoil a test that goes by it.
+// Files that programs look for in a home. Opening one is noticed; what they hold would break a test that reads it.
 var homeFiles = []string{
 	".config/sidetone/config.yaml", ".config/pulse/cookie", ".config/pulse/client.conf", ".config/pipewire/client.conf",
 	".pulse-cookie", ".asoundrc",
 }
 
-// decoys are all things that the command must not touch.
+// decoys are the things that the command must not touch.
 type decoys struct {
 	root      string
 	listeners []net.Listener
 	home      *folderWatch
 	serving   sync.WaitGroup
 
-	unwatched []string // addresses that another program has
+	unwatched []string // addresses that other programs use
 
 	mu      sync.Mutex
 	touched []string
 }
 
-// place puts the decoys up.
 func place(o options) (*decoys, error) {
 	root, err := os.MkdirTemp("", "decoy")
 	if err != nil {
@@ -73,18 +72,12 @@ func place(o options) (*decoys, error) {
 
 func (d *decoys) place(o options) (err error) {
 	for _, name := range homeFiles {
-		if err := d.write("home/"+name, "this file is a decoy: tests have no business with it\n"); err != nil {
-			return err
-		}
+		err = errors.Join(err, d.write("home/"+name, "this file is a decoy: tests have no business with it\n"))
 	}
 	// The Go command keeps its statistics in the settings' folder, or not at all.
-	if err := d.write("home/.config/go/telemetry/mode", "off"); err != nil {
-		return err
-	}
+	err = errors.Join(err, d.write("home/.config/go/telemetry/mode", "off"))
 	for _, port := range o.ports {
-		if err := d.listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
-			return err
-		}
+		err = errors.Join(err, d.listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))))
 	}
 	sockets := []string{d.sound(), d.bus(), d.path("runtime/pipewire-0"), d.path("runtime/sidetone/acme/agent.sock")}
 	folders := slices.Concat(o.folders, []string{d.path("runtime")})
@@ -97,12 +90,10 @@ func (d *decoys) place(o options) (err error) {
 		}
 	}
 	for _, path := range sockets {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := d.listen("unix", path); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), d.listen("unix", path))
+	}
+	if err != nil {
+		return err
 	}
 	d.home, err = watchFolders([]string{d.path("home"), d.path("runtime")}, d.path("home/.config/go"), d.note)
 	return err
@@ -114,13 +105,10 @@ func (d *decoys) bus() string             { return d.path("runtime/bus") }
 
 func (d *decoys) write(name, text string) error {
 	path := d.path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o600)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 }
 
-// environment leads to the decoys.
+// environment leads programs to the decoys.
 func (d *decoys) environment() []string {
 	home := d.path("home")
 	return []string{
@@ -135,8 +123,8 @@ func (d *decoys) environment() []string {
 	}
 }
 
-// listen puts a decoy on an address. Where a program listens already it is left alone: a command that looks for clients knocks at
-// the other addresses, too. A socket that nobody answers any more was left by a client that was killed, and is replaced, as clients do.
+// listen puts a decoy on an address. It leaves an address alone on which a program listens: a command that looks for clients tries
+// the others, too. Like a client, it replaces a socket that a killed client has left behind.
 func (d *decoys) listen(network, address string) error {
 	l, err := net.Listen(network, address)
 	if errors.Is(err, syscall.EADDRINUSE) && network == "unix" && abandoned(address) && os.Remove(address) == nil {
@@ -173,10 +161,9 @@ func abandoned(socket string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// patience is how long a connection may take to say what it wants.
-const patience = 200 * time.Millisecond
+const patience = 200 * time.Millisecond // with a connection that has yet to send something
 
-// firstWords says who has connected, as far as that can be seen, and what they say.
+// firstWords describes who has connected, as far as that is known, and what they send first.
 func firstWords(conn net.Conn) string {
 	who := "a connection"
 	if c, ok := conn.(*net.UnixConn); ok {
@@ -206,7 +193,7 @@ func peer(conn *net.UnixConn) string {
 	return fmt.Sprintf(" from process %d (%s)", pid, strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
 }
 
-// note keeps one thing that was touched, once.
+// note records something that was touched, once.
 func (d *decoys) note(what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +202,6 @@ func (d *decoys) note(what string) {
 	}
 }
 
-// remove takes the decoys away and says what was touched.
 func (d *decoys) remove() []string {
 	if d.home != nil {
 		d.home.close()

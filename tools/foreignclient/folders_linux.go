@@ -14,10 +14,10 @@ import (
 	"sidetone/internal/platform/linux"
 )
 
-// touching is what a program does that reads or writes in a folder. Only a look whether a file exists leaves no trace.
+// touching are the events of a program that reads or writes in a folder. Only a check whether a file exists leaves no trace.
 const touching = unix.IN_OPEN | unix.IN_MODIFY | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
 
-// folderWatch hears of everything that is opened, made or removed in some folders.
+// folderWatch notices everything that is opened, made or removed in some folders.
 type folderWatch struct {
 	first   string // of the folders
 	inotify *os.File
@@ -25,7 +25,7 @@ type folderWatch struct {
 	ended   chan struct{}
 }
 
-// watchFolders calls note for each event in the folders and all below them, but in the one that is left out.
+// watchFolders calls note for each event in the folders and all below them, except in leaveOut.
 func watchFolders(folders []string, leaveOut string, note func(string)) (*folderWatch, error) {
 	fd, err := linux.Inotify(unix.IN_NONBLOCK)
 	if err != nil {
@@ -51,7 +51,7 @@ func watchFolders(folders []string, leaveOut string, note func(string)) (*folder
 		w.inotify.Close()
 		return nil, fmt.Errorf("watch folders: %w", err)
 	}
-	// To read the folders was to open them.
+	// Walking the folders has opened them.
 	drain(w.inotify)
 	go func() {
 		defer close(w.ended)
@@ -75,7 +75,7 @@ func drain(f *os.File) {
 	})
 }
 
-// last is the name of the file that is made when nothing more is of interest.
+// last is the name of the file that ends the watch.
 const last = "end-of-watch"
 
 func (w *folderWatch) hear(leaveOut string, note func(string)) {
@@ -118,7 +118,7 @@ func eventName(mask uint32) string {
 	}
 }
 
-// close ends the watch when all that has happened has been noted: events come in order.
+// close ends the watch after all events so far: they come in order.
 func (w *folderWatch) close() {
 	if err := os.WriteFile(filepath.Join(w.first, last), nil, 0o600); err == nil {
 		<-w.ended

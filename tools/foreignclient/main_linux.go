@@ -1,23 +1,25 @@
-// Command foreignclient runs a command beside things that are none of its business, and fails if it touched one: a client on
-// every port and socket on which the agent would look for one, a sound server, a session bus and an agent of the user, and the
-// user's home. They are all decoys: the command gets an environment that leads to them.
+// Command foreignclient runs a command beside things that it must not touch, and fails if it touches one: clients on all
+// ports and sockets on which the agent would look for them, a sound server, a session bus and an agent of the user, and the
+// user's home. They are all decoys, to which the command's environment leads.
 //
 //	go run ./tools/foreignclient make test
 //
-// What tools of the build need of the real home, their caches and settings, they are told where to find.
+// The environment tells build tools where their caches and settings in the real home are.
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
-// exitTouched is the exit code where the command succeeded and touched a decoy; exitNotRun where it was not run.
+// Exit codes of its own: the command succeeded but touched a decoy, or it was not run.
 const (
 	exitTouched = 1
 	exitNotRun  = 2
@@ -28,7 +30,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: foreignclient COMMAND [ARGUMENT...]")
 		os.Exit(exitNotRun)
 	}
-	// A terminal sends Ctrl-C to the command, too: its end is waited for.
+	// A terminal sends Ctrl-C to the command, too: wait for its end.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(standard(), os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -64,12 +66,41 @@ func run(o options, command []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, " ", t)
 		}
 	}
-	switch code := cmd.ProcessState.ExitCode(); {
-	case code == 0 && len(touched) > 0:
+	code := cmd.ProcessState.ExitCode()
+	if code == 0 && len(touched) > 0 || code < 0 { // below 0: a signal has ended it
 		return exitTouched
-	case code < 0: // a signal
-		return exitTouched
-	default:
-		return code
 	}
+	return code
+}
+
+// toolEnvironment tells the Go command, rustup and git where their files in the real home are: a build may use them,
+// whatever it builds.
+func toolEnvironment() ([]string, error) {
+	found := map[string]string{}
+	text, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOENV").Output()
+	if err == nil {
+		err = json.Unmarshal(text, &found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the Go command for its folders (go env): %w", err)
+	}
+	git := os.Getenv("GIT_CONFIG_GLOBAL")
+	if git == "" {
+		git = filepath.Join(os.Getenv("HOME"), ".gitconfig")
+	}
+	if _, err := os.Stat(git); err != nil {
+		git = os.DevNull
+	}
+	found["GIT_CONFIG_GLOBAL"] = git
+	for name, folder := range map[string]string{"RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"} {
+		folder = filepath.Join(os.Getenv("HOME"), folder)
+		if _, err := os.Stat(folder); err == nil && os.Getenv(name) == "" {
+			found[name] = folder
+		}
+	}
+	var env []string
+	for name, value := range found {
+		env = append(env, name+"="+value)
+	}
+	return env, nil
 }

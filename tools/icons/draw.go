@@ -8,17 +8,17 @@ import (
 	"image/draw"
 	"image/png"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/srwiley/oksvg"
 	"github.com/srwiley/rasterx"
 )
 
-// states are the columns of the source, by the names of internal/tray/icon.
+// states are the columns of the source, named as in internal/tray/icon.
 var states = []string{"reporting", "muted", "noclient", "trouble", "down"}
 
-// columnWidth is that of one in the source.
-const columnWidth = 24
+const columnWidth = 24 // in the source
 
 // shades are the colours of the icons, for dark and for light panels.
 var shades = map[string]string{"light": "#f2f2f2", "dark": "#3a3a3a"}
@@ -28,23 +28,23 @@ var (
 	icoSizes = []int{16, 20, 24, 32, 40, 48, 64, 256}
 )
 
-// templateSize is that of macOS at its highest resolution. The system gives a template its colour, only how opaque it is counts.
+// templateSize is the size for macOS at its highest resolution. The system colours a template: only its opacity counts.
 const templateSize = 44
 
-// programColour is what the icon of a program lies on, since it is seen on backgrounds of any colour.
+// programColour is the colour of the tile behind the program's icon, which appears on backgrounds of any colour.
 const (
 	programColour = "#1f6f6b"
 	tileSource    = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d">` +
 		`<rect width="%[2]d" height="%[2]d" rx="5" ry="5" fill="%[3]s"/></svg>`
 )
 
-// drawAll makes every file, by its path below the source's folder.
+// drawAll returns every file, by its path below the source's folder.
 func drawAll(source string) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for column, state := range states {
 		for shade, colour := range shades {
 			pictures := make(map[int][]byte)
-			for _, size := range append(append([]int{}, pngSizes...), icoSizes...) {
+			for _, size := range slices.Concat(pngSizes, icoSizes) {
 				picture, err := drawOne(source, column, size, colour)
 				if err != nil {
 					return nil, fmt.Errorf("%s at %d pixels: %w", state, size, err)
@@ -67,7 +67,7 @@ func drawAll(source string) (map[string][]byte, error) {
 	return files, err
 }
 
-// drawProgram is the first state, light on a tile, at three quarters of its size.
+// drawProgram returns the program's icon: the first state, light on a tile, at three quarters of its size.
 func drawProgram(source string) ([]byte, error) {
 	pictures := make(map[int][]byte)
 	for _, size := range icoSizes {
@@ -86,17 +86,15 @@ func drawProgram(source string) ([]byte, error) {
 	return ico(pictures), nil
 }
 
-// encode is a picture as a PNG file.
 func encode(picture image.Image) []byte {
 	var file bytes.Buffer
 	_ = png.Encode(&file, picture) // into memory, which does not fail
 	return file.Bytes()
 }
 
-// layer begins a part of the source that draws, or takes away.
+// layer begins a part of the source that draws or erases.
 var layer = regexp.MustCompile(`<!-- (draw|erase) -->`)
 
-// drawOne is one column of the source.
 func drawOne(source string, column, size int, colour string) (*image.RGBA, error) {
 	source = strings.ReplaceAll(source, "currentColor", colour)
 	whole := image.NewRGBA(image.Rect(0, 0, size, size))
@@ -123,7 +121,6 @@ func drawOne(source string, column, size int, colour string) (*image.RGBA, error
 	return whole, nil
 }
 
-// rasterise draws a column of an SVG.
 func rasterise(svg string, column, size int) (*image.RGBA, error) {
 	icon, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.StrictErrorMode)
 	if err != nil {
@@ -138,7 +135,6 @@ func rasterise(svg string, column, size int) (*image.RGBA, error) {
 	return drawn, nil
 }
 
-// erase takes away what mask covers.
 func erase(from, mask *image.RGBA) {
 	for i := 0; i < len(from.Pix); i += 4 {
 		left := 255 - int(mask.Pix[i+3])
@@ -148,7 +144,7 @@ func erase(from, mask *image.RGBA) {
 	}
 }
 
-// ico is a file of several sizes for Windows, which reads PNG pictures in it since Vista.
+// ico returns a file of several sizes for Windows, which reads PNG pictures in it since Vista.
 func ico(pictures map[int][]byte) []byte {
 	const header, entry = 6, 16
 	var file, body bytes.Buffer

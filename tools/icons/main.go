@@ -1,5 +1,4 @@
-// Command icons draws the tray's icons, and that of the programs for Windows, from their one source, internal/tray/icon/icon.svg, into the
-// files beside it.
+// Command icons draws the tray's icons, and that of the programs for Windows, from internal/tray/icon/icon.svg into the files beside it.
 package main
 
 import (

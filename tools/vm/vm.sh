@@ -23,18 +23,10 @@ die() {
 }
 
 deps() {
-	local wanted=(qemu-system-x86 busybox-static cpio kmod mmdebstrap genext2fs xz-utils) missing=() package
+	local wanted=(qemu-system-x86 busybox-static cpio kmod mmdebstrap genext2fs xz-utils)
 	# mmdebstrap needs it to work without root.
 	[[ $EUID -eq 0 ]] || wanted+=(uidmap)
-	for package in "${wanted[@]}"; do
-		[[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
-	done
-	[[ ${#missing[@]} -gt 0 ]] || return 0
-	if [[ $EUID -ne 0 ]]; then
-		die "packages are missing; install them with: sudo apt-get install --no-install-recommends ${missing[*]}"
-	fi
-	apt-get -q update
-	DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${missing[@]}"
+	sh "$here/../deps.sh" "${wanted[@]/#/:}"
 }
 
 # build: sets image to the folder that holds the build.

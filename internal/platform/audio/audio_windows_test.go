@@ -56,7 +56,7 @@ func TestTheAudioServiceComesBackByItself(t *testing.T) {
 func TestWhatOfAnEndpointCannotBeReadIsNoted(t *testing.T) {
 	server, src := standIn(t)
 	e := wasapitest.Microphone()
-	e.Holder = "no GUID"
+	e.Container = "no GUID"
 	server.Plug(e)
 	platformtest.MustList(t, src)
 	notes := src.Notes()

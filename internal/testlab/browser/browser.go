@@ -31,30 +31,16 @@ import (
 // Patience is a generous limit for what must happen, not a claim about speed.
 const Patience = 60 * time.Second
 
-// chromium is one browser for all tests of a package, started by the first.
-var chromium shared
-
-type shared struct {
-	mu  sync.Mutex
-	ctx context.Context // in which tabs are opened; nil before the start
-	end []context.CancelFunc
-}
-
-func (b *shared) start(t testing.TB) context.Context {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx != nil {
-		return b.ctx
-	}
-	if goruntime.GOOS == "windows" {
-		t.Skip("Wine has no browser, and pages are the same everywhere")
-	}
+// chromium starts one browser for all tests of a package, and returns the context in which tabs are opened.
+var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := find()
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
 	home, err := os.MkdirTemp("", "browser")
-	require.NoError(t, err)
-	b.end = append(b.end, func() { _ = os.RemoveAll(home) })
+	if err != nil {
+		return nil, err
+	}
 	alloc, endAlloc := chromedp.NewExecAllocator(context.Background(), // with a folder for its data that is removed at the end
 		chromedp.ExecPath(path),
 		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home,
@@ -71,18 +57,18 @@ func (b *shared) start(t testing.TB) context.Context {
 		chromedp.Flag("hide-scrollbars", true),
 	)
 	ctx, endBrowser := chromedp.NewContext(alloc)
-	b.end = append(b.end, endAlloc, endBrowser)
-	require.NoError(t, chromedp.Do(ctx), "%s does not start", path)
-	b.ctx = ctx
-	return ctx
-}
+	end = func() {
+		endBrowser()
+		endAlloc()
+		_ = os.RemoveAll(home)
+	}
+	return ctx, chromedp.Do(ctx)
+})
+
+var end = func() {}
 
 // Close ends the browser, if one was started. It is for the end of TestMain.
-func Close() {
-	for _, end := range slices.Backward(chromium.end) {
-		end()
-	}
-}
+func Close() { end() }
 
 func find() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -107,7 +93,12 @@ type Tab struct {
 // Open opens a page at a width, light or dark. Any complaint by the browser fails the test at its end.
 func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(chromium.start(t), chromedp.WithNewBrowserContext())
+	if goruntime.GOOS == "windows" {
+		t.Skip("Wine has no browser, and pages are the same everywhere")
+	}
+	browser, err := chromium()
+	require.NoError(t, err, "Chromium does not start")
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx)) // a tab must not be opened under a deadline
 	ctx, cancel = context.WithTimeout(ctx, Patience)
@@ -115,7 +106,7 @@ func Open(t testing.TB, url string, width int64, scheme string) *Tab {
 	b := &Tab{t: t, ctx: ctx}
 	t.Cleanup(b.requireNoComplaints)
 	require.NoError(t, chromedp.Listen(ctx, b.handleEvent))
-	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
 	require.NoError(t, err)
@@ -149,7 +140,7 @@ func (b *Tab) requireNoComplaints() {
 	}
 }
 
-// Expect allows complaints that contain a text.
+// Expect tolerates complaints that contain a text.
 func (b *Tab) Expect(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,8 +177,8 @@ func (b *Tab) Print() {
 // it is nil.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
-	yes := true
-	r, err := chromedp.Call(b.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
+	p := runtime.EvaluateParams{Expression: expression, ReturnByValue: new(true), AwaitPromise: new(true)}
+	r, err := chromedp.Call(b.ctx, runtime.Evaluate, p)
 	require.NoError(b.t, err, expression)
 	if r.ExceptionDetails != nil {
 		require.Fail(b.t, r.ExceptionDetails.Exception.Description, expression)
@@ -197,7 +188,7 @@ func (b *Tab) Eval(expression string, into any) {
 	}
 }
 
-// Names returns what a screen reader gets: the names of everything that is not hidden, by role and in the order of the page.
+// Names returns what a screen reader gets: the names of all visible nodes, by role and in the order of the page.
 func (b *Tab) Names() map[string][]string {
 	b.t.Helper()
 	r, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -220,8 +211,7 @@ func (b *Tab) Names() map[string][]string {
 // Screenshot returns the whole page as a PNG.
 func (b *Tab) Screenshot() []byte {
 	b.t.Helper()
-	all := true
-	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &all})
+	r, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: new(true)})
 	require.NoError(b.t, err)
 	return r.Data
 }

@@ -10,17 +10,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Kept is an option for goleak: one goroutine serves all pipes of a process for as long as it lives.
+// Kept is an option for goleak: one goroutine serves all pipes of a process for as long as the process lives.
 var Kept = goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor")
 
-// Path returns an unused address, in a Folder of its own.
+// Path returns an unused address in a Folder of its own.
 func Path(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Folder(t), "s")
 }
 
-// The ports of tests are below the ephemeral ones.
-const firstPort, portCount = 16000, 16000
+const firstPort, portCount = 16000, 16000 // below the ephemeral ports
 
 // Port returns an unused TCP port of 127.0.0.1, reserved for this test even while nobody listens on it: the test holds the UDP
 // port of the same number.
@@ -28,17 +27,13 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range portCount {
 		port := firstPort + rand.IntN(portCount)
-		// The UDP port comes first: who looked at a port that another test holds would be in its way for that moment.
-		held, err := holdUDP(port)
-		if err != nil {
-			continue
+		// The UDP port comes first: to bind a TCP port that another test holds would get in its way for a moment.
+		if held, err := holdUDP(port); err == nil {
+			t.Cleanup(func() { held.Close() })
+			if canListen(port) {
+				return port
+			}
 		}
-		if !canListen(port) {
-			held.Close()
-			continue
-		}
-		t.Cleanup(func() { held.Close() })
-		return port
 	}
 	require.FailNow(t, "no port is free")
 	return 0

@@ -36,13 +36,13 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
-// holdUDP takes a UDP port.
+// holdUDP binds a UDP port.
 func holdUDP(port int) (io.Closer, error) {
 	return net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port))
 }
 
-// canListen reports whether nobody has a TCP port. No child may be started meanwhile: it would have the socket, and so the port, for as
-// long as it takes to become another program.
+// canListen reports whether a TCP port is free. No child process may start meanwhile: it would inherit the socket, and keep the port until
+// it becomes another program.
 func canListen(port int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -51,6 +51,6 @@ func canListen(port int) bool {
 		return false
 	}
 	defer func() { _ = syscall.Close(fd) }()
-	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1) // as net.Listen has it: ended connections do not count
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1) // as net.Listen does: ended connections do not count
 	return syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}) == nil
 }

@@ -27,10 +27,9 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 	return winio.DialPipeContext(ctx, path)
 }
 
-// udpPort is a UDP port that is taken.
 type udpPort windows.Handle
 
-// holdUDP takes a UDP port. Package net does not open any under Wine, which lacks what it sets on them.
+// holdUDP binds a UDP port. Package net cannot do that under Wine, which lacks a socket option that it sets.
 func holdUDP(port int) (io.Closer, error) {
 	socket, err := windows.Socket(windows.AF_INET, windows.SOCK_DGRAM, 0)
 	if err != nil {
@@ -43,10 +42,10 @@ func holdUDP(port int) (io.Closer, error) {
 	return udpPort(socket), nil
 }
 
-// Close gives the port back.
+// Close frees the port.
 func (p udpPort) Close() error { return windows.Closesocket(windows.Handle(p)) }
 
-// canListen reports whether nobody has a TCP port.
+// canListen reports whether a TCP port is free.
 func canListen(port int) bool {
 	listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {

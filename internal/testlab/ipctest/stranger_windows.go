@@ -10,10 +10,10 @@ import (
 	"sidetone/internal/wine"
 )
 
-// Stranger is the SID of a user that is made up.
+// Stranger is the SID of a fictional user.
 const Stranger = "S-1-5-21-0-0-0-1001"
 
-// StrangersToken is a token of that user. Only Wine gives it to anybody.
+// StrangersToken returns a token of that user. Only Wine lets anybody make one.
 func StrangersToken(t *testing.T) windows.Token {
 	t.Helper()
 	if !wine.Is() {

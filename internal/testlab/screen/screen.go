@@ -1,4 +1,4 @@
-// Package screen has screens of a test's own, on which nobody else draws: they can be looked at, clicked on and typed to.
+// Package screen provides private screens for tests, which can look at them, click and type.
 package screen
 
 import (
@@ -23,7 +23,7 @@ type Screen struct {
 	Display string
 }
 
-// New starts one of that many pixels.
+// New starts a screen of a size in pixels.
 func New(tb testing.TB, width, height int) *Screen {
 	tb.Helper()
 	number, write, err := os.Pipe()
@@ -43,7 +43,6 @@ func New(tb testing.TB, width, height int) *Screen {
 	return &Screen{tb, ":" + strings.TrimSpace(display)}
 }
 
-// do runs a program to its end, and returns what it prints.
 func (s *Screen) do(name string, args ...string) []byte {
 	s.tb.Helper()
 	cmd := exec.Command(name, args...) //nolint:noctx // it takes no time
@@ -55,7 +54,7 @@ func (s *Screen) do(name string, args ...string) []byte {
 	return out
 }
 
-// Picture is what is on it.
+// Picture returns what the screen shows.
 func (s *Screen) Picture() image.Image {
 	s.tb.Helper()
 	picture, err := png.Decode(bytes.NewReader(s.do("import", "-window", "root", "png:-")))
@@ -63,7 +62,7 @@ func (s *Screen) Picture() image.Image {
 	return pixels(picture, picture.Bounds())
 }
 
-// pixels are those of a part of a picture.
+// pixels returns a part of a picture, or the whole picture if it is an RGBA image already.
 func pixels(picture image.Image, in image.Rectangle) *image.RGBA {
 	if already, is := picture.(*image.RGBA); is {
 		return already
@@ -79,7 +78,7 @@ func (s *Screen) Move(to image.Point) {
 	s.do("xdotool", "mousemove", fmt.Sprint(to.X), fmt.Sprint(to.Y))
 }
 
-// Click presses a button of the mouse somewhere.
+// Click clicks a mouse button at a point.
 func (s *Screen) Click(at image.Point, button string) {
 	s.tb.Helper()
 	s.do("xdotool", "mousemove", fmt.Sprint(at.X), fmt.Sprint(at.Y), "click", button)
@@ -91,7 +90,7 @@ func (s *Screen) Press(keys ...string) {
 	s.do("xdotool", append([]string{"key"}, keys...)...)
 }
 
-// Differing is the part of a part of the screen where two pictures differ.
+// Differing returns the smallest rectangle that holds all differences of two pictures in a part of them.
 func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
 	in = in.Intersect(a.Bounds()).Intersect(b.Bounds())
 	p, q := pixels(a, in), pixels(b, in)
@@ -108,7 +107,7 @@ func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
 	return r
 }
 
-// Save writes a part of a picture into a file.
+// Save writes a part of a picture into a PNG file.
 func Save(tb testing.TB, path string, picture image.Image, part image.Rectangle) {
 	tb.Helper()
 	cut := image.NewRGBA(image.Rectangle{Max: part.Size()})

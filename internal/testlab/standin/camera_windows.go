@@ -15,20 +15,20 @@ const (
 	videoCamera  = "{e5323777-f976-4f5b-9b55-b94699c46e44}" // KSCATEGORY_VIDEO_CAMERA
 )
 
-// cameraClass is that of cameras.
+// cameraClass is the device class of cameras.
 var cameraClass = windows.GUID{
 	Data1: 0xca3e7ab9, Data2: 0xb4c3, Data3: 0x4ae6, Data4: [8]byte{0x82, 0x51, 0x57, 0x9e, 0xf9, 0x33, 0x89, 0xf},
 }
 
 var setupDiCreateInterface = setupapi.NewProc("SetupDiCreateDeviceInterfaceW")
 
-// VirtualCamera is a camera of a program, to plug in.
+// VirtualCamera is a camera that a program provides.
 type VirtualCamera struct{ Name string }
 
-// Path is its symbolic link.
+// Path is the camera's symbolic link.
 func (c VirtualCamera) Path() string { return `\\?\root#sidetonecamera#0000#` + videoCamera }
 
-// Plug plugs it in, and returns what unplugs it.
+// Plug plugs the camera in.
 func (c VirtualCamera) Plug(t *testing.T) (unplug func()) {
 	plugging.Lock()
 	defer plugging.Unlock()
@@ -47,7 +47,7 @@ func (c VirtualCamera) Plug(t *testing.T) (unplug func()) {
 	}
 }
 
-// Camera is a camera at USB that has been there from the start: nothing tells of its coming.
+// Camera is a USB camera that has been there from the start: nobody is notified of it.
 type Camera struct {
 	VID, PID  uint16
 	Serial    string
@@ -55,12 +55,12 @@ type Camera struct {
 	Name      string
 }
 
-// Path is its symbolic link.
+// Path is the camera's symbolic link.
 func (c Camera) Path() string {
 	return fmt.Sprintf(`\\?\usb#vid_%04x&pid_%04x&mi_00#6&1a2b3c&0&0000#%s\global`, c.VID, c.PID, videoCamera)
 }
 
-// Place puts it into the registry, as Windows has cameras there, and returns what takes it out again.
+// Place puts the camera into the registry, in the form that Windows uses. end removes it.
 func (c Camera) Place(t *testing.T) (end func()) {
 	folder(t)
 	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, c.VID, c.PID, c.Serial)

@@ -35,13 +35,12 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// reenumerate has Wine look for devices of a driver that are new.
+// reenumerate makes Wine look for new devices of a driver.
 const reenumerate = 128
 
-// plugging is by one test at a time: what a driver makes of a device stands in one place.
+// plugging admits one test at a time: each driver has its parameters in one place.
 var plugging sync.Mutex
 
-// driver installs a driver of the prefix.
 func driver(t *testing.T, name string) {
 	const drivers = `C:\windows\system32\drivers`
 	binary, err := os.ReadFile(filepath.Join(folder(t), name+".sys"))
@@ -62,14 +61,14 @@ func driver(t *testing.T, name string) {
 	s.Close()
 }
 
-// parameters are what a driver is told of its devices.
+// parameters opens the registry key in which a driver finds what its devices are.
 func parameters(t *testing.T, name string) registry.Key {
 	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, `System\CurrentControlSet\Services\`+name+`\Parameters`, registry.ALL_ACCESS)
 	require.NoError(t, err)
 	return key
 }
 
-// look starts a driver, or has it look for its devices.
+// look starts a driver, or makes it look for its devices.
 func look(t *testing.T, name string) {
 	m, err := mgr.Connect()
 	require.NoError(t, err)
@@ -84,7 +83,7 @@ func look(t *testing.T, name string) {
 	require.NoError(t, windows.ControlService(s.Handle, reenumerate, &status))
 }
 
-// device makes a device known to Windows, and lets set say more of it.
+// device registers a device, and calls set, if not nil, to set its properties.
 func device(t *testing.T, id string, class windows.GUID, set func(windows.DevInfo, *windows.DevInfoData)) {
 	list, err := windows.SetupDiCreateDeviceInfoListEx(&class, 0, "")
 	require.NoError(t, err)
@@ -111,7 +110,6 @@ func open(t *testing.T, list windows.DevInfo, id string) *windows.DevInfoData {
 	return info
 }
 
-// remove makes a device unknown to Windows.
 func remove(t *testing.T, id string) {
 	list, err := windows.SetupDiCreateDeviceInfoListEx(nil, 0, "")
 	require.NoError(t, err)
@@ -120,7 +118,7 @@ func remove(t *testing.T, id string) {
 	require.NotZero(t, ok, "%s: %v", id, err)
 }
 
-// byDriver gives a device below ROOT to a driver of a class.
+// byDriver assigns a device below ROOT to a driver of a class.
 func byDriver(t *testing.T, name, class string) func(windows.DevInfo, *windows.DevInfoData) {
 	return func(list windows.DevInfo, info *windows.DevInfoData) {
 		for what, text := range map[windows.SPDRP]string{
@@ -131,13 +129,13 @@ func byDriver(t *testing.T, name, class string) func(windows.DevInfo, *windows.D
 	}
 }
 
-// bytesOf is a text in UTF-16 with a zero behind it.
+// bytesOf returns a text as UTF-16 with a final zero.
 func bytesOf(text string) []byte {
 	units := append(utf16.Encode([]rune(text)), 0)
 	return unsafe.Slice((*byte)(unsafe.Pointer(&units[0])), 2*len(units))
 }
 
-// A property is one of devpkey.h.
+// A property is a property key of devpkey.h.
 type property struct {
 	group string
 	id    uint32
@@ -150,7 +148,7 @@ var (
 	container = property{"{8c7ed206-3f8a-4827-b3ab-ae9e1faefc6c}", 2}
 )
 
-// has gives a device properties: texts, and the GUID of its container.
+// has sets properties of a device: texts, and the GUID of its container.
 func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *windows.DevInfoData) {
 	return func(list windows.DevInfo, info *windows.DevInfoData) {
 		for p, value := range properties {
@@ -170,7 +168,7 @@ func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *wi
 	}
 }
 
-// Waiting for what Wine does beside.
+// Limits for what Wine does in the background.
 const (
 	deadline = 20 * time.Second
 	tick     = 10 * time.Millisecond

@@ -16,23 +16,23 @@ import (
 
 const hidDriver = "sidetonehid"
 
-// hidClass is that of HID devices, and hidPath ends the path of each.
+// hidClass is the device class of HID devices. The path of each ends in hidPath.
 var hidClass = windows.GUID{Data1: 0x745a17a0, Data2: 0x74d3, Data3: 0x11d0, Data4: [8]byte{0xb6, 0xfe, 0, 0xa0, 0xc9, 0xf, 0x57, 0xda}}
 
 const hidPath = `#{4d1e55b2-f16f-11cf-88cb-001111000030}`
 
-// HID is a HID interface of a USB device, to plug in.
+// HID is a HID interface of a USB device.
 type HID struct {
 	VID, PID   uint16
 	Interface  int
 	Serial     string
 	Container  string // {...}
-	Name       string // what its bus reports; "": nothing
-	Product    string // what it answers when asked
+	Name       string // reported by its bus; may be empty
+	Product    string // answered by the device itself
 	Descriptor []byte
-	// Collections is how many outermost ones the descriptor has, if more than one. Control is in the last.
+	// Collections is the number of top-level collections in the descriptor, if more than one. Control is in the last.
 	Collections int
-	Place       int // of several at once, which have one collection each
+	Place       int // tells several devices apart, which have one collection each
 }
 
 // Instance is the id of the interface.
@@ -51,7 +51,7 @@ func (h HID) nodes() (ids []string) {
 	return ids
 }
 
-// Path opens the last of its collections.
+// Path is the path of the device's last collection.
 func (h HID) Path() string {
 	nodes := h.nodes()
 	return `\\?\` + strings.ReplaceAll(nodes[len(nodes)-1], `\`, "#") + hidPath
@@ -59,15 +59,15 @@ func (h HID) Path() string {
 
 func (h HID) root() string { return fmt.Sprintf(`ROOT\SIDETONEHID\%04d`, h.Place) }
 
-// A Plugged is a HID device that is there.
+// A Plugged is a plugged-in HID device.
 type Plugged struct {
 	HID
 	t    *testing.T
-	file windows.Handle // by which it is told what to do
+	file windows.Handle // for Control
 	out  bool
 }
 
-// Plug plugs it in, and unplugs it when the test ends.
+// Plug plugs the device in, and unplugs it when the test ends.
 func (h HID) Plug(t *testing.T) *Plugged {
 	plugging.Lock()
 	defer plugging.Unlock()
@@ -116,8 +116,8 @@ func (p *Plugged) open() error {
 	return err
 }
 
-// users counts what tests of this process have plugged in. Until they end those of other processes wait: all of a prefix are of one kind,
-// and each test would see them.
+// users counts the devices that tests of this process have plugged in. Tests of other processes wait until these have ended: they would
+// see the same devices.
 var (
 	users int
 	alone *flock.Flock
@@ -138,7 +138,7 @@ func holdDevices(t *testing.T) {
 	})
 }
 
-// Unplug unplugs it.
+// Unplug unplugs the device.
 func (p *Plugged) Unplug() {
 	if p.out {
 		return
@@ -151,7 +151,7 @@ func (p *Plugged) Unplug() {
 	look(p.t, hidDriver)
 }
 
-// Control is the part of a report descriptor by which a device is told what to do: it has to be in its collection.
+// Control is the part of a report descriptor by which tests control a device. The descriptor has to contain it.
 const Control = "\x06\x00\xff\x85\x70\x09\x70\x15\x00\x26\xff\x00\x75\x08\x95\x3f\xb1\x02" + // feature report 0x70 of 63 bytes
 	"\x85\x05\x09\x05\x95\x01\xb1\x02" + "\x85\x06\x09\x06\xb1\x02" + "\x85\x07\x09\x07\xb1\x02"
 
@@ -164,11 +164,11 @@ func (p *Plugged) tell(report ...byte) {
 	require.NoError(p.t, windows.DeviceIoControl(p.file, setFeature, &report[0], uint32(len(report)), nil, 0, &n, nil))
 }
 
-// Send has it send an input report.
+// Send makes the device send an input report.
 func (p *Plugged) Send(report string) {
 	p.tell(append([]byte{0x70, byte(len(report))}, report...)...)
 }
 
-// State sets what its feature report 5, of one byte, and its input reports tell when they are asked for. Feature report 6 has no
-// answer, and 7 is the first byte of the last output report.
+// State sets the byte with which the device answers requests for feature report 5 and for input reports. It does not answer feature
+// report 6, and answers 7 with the first byte of the last output report.
 func (p *Plugged) State(state byte) { p.tell(5, state) }

@@ -1,3 +1,2 @@
-// Package standin plugs make-believe devices into a Windows that runs under Wine, by the drivers of tools/windows/standin. On other
-// systems it is empty.
+// Package standin plugs simulated devices into Wine, by the drivers in tools/windows/standin. On other systems it is empty.
 package standin

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,14 +23,14 @@ import (
 //go:embed boot.sh
 var boot string
 
-// Machine is a booted machine. It sees the folder Share as /share.
+// Machine is a booted machine, on which the folder Share is /share.
 type Machine struct {
 	tb    testing.TB
 	Share string
-	pid   string // of its process 1, as seen from here
+	pid   string // of its process 1, in the namespace of this process
 }
 
-// lacking returns what this machine lacks that no package brings, or nil.
+// lacking returns an error if this machine lacks something that no package provides.
 func lacking() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a systemd of the test's own needs root, to make namespaces")
@@ -52,7 +53,7 @@ func cgroups() (string, error) {
 	return "", errors.Join(errors.New("a systemd of the test's own needs cgroup2 mounted somewhere"), err)
 }
 
-// Boot boots a machine, which runs until the end of the test. It skips a test on a machine that lets nobody do that.
+// Boot boots a machine, which runs until the end of the test. It skips the test where this is not permitted.
 func Boot(tb testing.TB) *Machine {
 	tb.Helper()
 	m := &Machine{tb: tb, Share: tb.TempDir()}
@@ -112,8 +113,8 @@ func removeGroups(tb testing.TB, group string) {
 			}
 			return nil
 		})
-		for i := len(all) - 1; i >= 0; i-- {
-			_ = os.Remove(all[i])
+		for _, path := range slices.Backward(all) {
+			_ = os.Remove(path)
 		}
 		_, err := os.Stat(group)
 		return errors.Is(err, fs.ErrNotExist)
@@ -126,7 +127,7 @@ type User struct {
 	Name, UID string
 }
 
-// AddUser makes a user and logs it in.
+// AddUser adds a user and logs them in.
 func (m *Machine) AddUser(name string) *User {
 	m.tb.Helper()
 	m.Run("root", "useradd", "--create-home", name)
@@ -172,15 +173,10 @@ func (u *User) Runtime() string { return "/run/user/" + u.UID }
 // Home is the user's home.
 func (u *User) Home() string { return "/home/" + u.Name }
 
-// Command prepares a program that runs in the user's session.
+// Command prepares a program that runs in the user's session. Arguments before it may be NAME=VALUE, for its environment.
 func (u *User) Command(args ...string) *exec.Cmd {
-	return u.CommandWith(nil, args...)
-}
-
-// CommandWith is Command with more variables in its environment.
-func (u *User) CommandWith(env []string, args ...string) *exec.Cmd {
-	all := append([]string{"env", "-i", "PATH=/usr/bin:/bin", "HOME=" + u.Home(), "XDG_RUNTIME_DIR=" + u.Runtime()}, env...)
-	return u.Machine.Command(u.Name, append(all, args...)...)
+	env := []string{"env", "-i", "PATH=/usr/bin:/bin", "HOME=" + u.Home(), "XDG_RUNTIME_DIR=" + u.Runtime()}
+	return u.Machine.Command(u.Name, append(env, args...)...)
 }
 
 // Run runs a program in the user's session, which must succeed, and returns its output.

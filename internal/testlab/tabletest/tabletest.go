@@ -1,5 +1,5 @@
-// Package tabletest holds the tests of a table of transitions: what says which state follows from another, in the file state.go of
-// the tested package and in docs/architecture.md.
+// Package tabletest tests tables of transitions, which say which state follows from another: those in file state.go of the tested
+// package and in docs/architecture.md.
 package tabletest
 
 import (
@@ -39,14 +39,14 @@ func Declared[T ~string](t *testing.T, kind string) (all []T) {
 	return all
 }
 
-// A Table is what is tested.
+// A Table is a table to test.
 type Table[State, Outcome ~string, Then any] struct {
 	Lines transition.Table[State, Outcome, Then]
 	Start State
-	End   []State // there is no way out of them
+	End   []State // final states, which have no way out
 }
 
-// words are what else follows, in those of the documents; "": nothing.
+// words returns what else follows, as the document writes it; "" for nothing.
 func words(then any) string {
 	if v := reflect.ValueOf(then); v.Kind() == reflect.Slice {
 		all := make([]string, v.Len())
@@ -104,7 +104,7 @@ func (table Table[S, O, T]) Walk(t *testing.T, states []S, outcomes []O) {
 	}
 }
 
-// Shown requires that docs/architecture.md, two folders up, shows the table, with that heading over what else follows.
+// Shown requires that docs/architecture.md, two folders up, shows the table, with a heading over what else follows.
 func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 	t.Helper()
 	var b strings.Builder

@@ -1,4 +1,5 @@
-// Command anyservice is the agent's service for tests under Wine, which has no access lists: it starts programs that anybody may change.
+// Command anyservice is the agent's service for tests under Wine, which has no access control lists: it starts programs that anybody may
+// change.
 package main
 
 import (

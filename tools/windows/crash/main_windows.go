@@ -1,4 +1,4 @@
-// Command crash ends a process as a fault in foreign code would: with the code of an access violation, and without a word.
+// Command crash ends a process as a fault in foreign code would: silently, with the exit code of an access violation.
 package main
 
 import (

@@ -1,2 +1,2 @@
-// Package endtoend has the test of the agent for Windows as a whole: its programs under Wine, with clients in there and beside it.
+// Package endtoend tests the agent for Windows as a whole: its programs under Wine, with clients under Wine and on Linux.
 package endtoend

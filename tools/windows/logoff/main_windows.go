@@ -1,5 +1,5 @@
-// Command logoff tells a process that the session ends, as Windows does at a log-off, and says what has become of it when the answer is
-// there.
+// Command logoff tells a process that the session ends, as Windows does at log-off, and prints whether it has ended when it has
+// answered.
 package main
 
 import (
@@ -57,12 +57,9 @@ var (
 	sendMessage = user32.NewProc("SendMessageTimeoutW")
 )
 
-// windowOf is the one in which a process hears what Windows tells all.
+// windowOf returns the window in which a process receives broadcast messages.
 func windowOf(process string) (window uintptr, err error) {
-	class, err := windows.UTF16PtrFromString(broadcast.Class)
-	if err != nil {
-		return 0, err
-	}
+	class, _ := windows.UTF16PtrFromString(broadcast.Class) // a constant without zeros
 	title, err := windows.UTF16PtrFromString(process)
 	if err != nil {
 		return 0, err
@@ -73,7 +70,7 @@ func windowOf(process string) (window uintptr, err error) {
 	return window, nil
 }
 
-// send waits for the answer for as long as Windows does; 0: there is none.
+// send waits for the answer as long as Windows does. It returns 0 if there is none.
 func send(window uintptr, message uint32, param, data uintptr) (answer uintptr) {
 	const normal, patience = 0, 5000
 	_, _, _ = sendMessage.Call(window, uintptr(message), param, data, normal, patience, uintptr(unsafe.Pointer(&answer)))

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ func main() {
 
 func write(program, title, out string) error {
 	if out == "" {
-		return fmt.Errorf("say where to with -out FOLDER")
+		return errors.New("say where to with -out FOLDER")
 	}
 	files, err := admx.Files(admx.Program{Name: program, Title: title, Key: paths.PolicyKey(program), Namespace: "Policies." + program})
 	if err != nil {
@@ -32,10 +33,7 @@ func write(program, title, out string) error {
 	}
 	for _, f := range files {
 		path := filepath.Join(out, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o644)); err != nil {
 			return err
 		}
 	}

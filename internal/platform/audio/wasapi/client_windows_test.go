@@ -211,7 +211,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 func TestPropertiesOfWrongTypesAreFaults(t *testing.T) {
 	b := newBench(t, nil)
 	e := wasapitest.Microphone()
-	e.Holder, e.Form, e.Adapter = make([]byte, 24), "5", com.MustGUID("11223344-5566-7788-99AA-BBCCDDEEFF00")
+	e.Container, e.Form, e.Adapter = make([]byte, 24), "5", com.MustGUID("11223344-5566-7788-99AA-BBCCDDEEFF00")
 	b.Plug(e)
 	r := b.read()
 	require.Len(t, r.Endpoints, 1, "what could be read is there")

@@ -27,26 +27,22 @@ import (
 
 func main() {
 	bench := fakeusb.NewBench()
-	err := errors.Join(serve(bench, os.Stdin, os.Stdout), bench.Close())
+	err := errors.Join(serve(bench.Do, os.Stdin, os.Stdout), bench.Close())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fakeusbd:", err)
 		os.Exit(1)
 	}
 }
 
-type doer interface {
-	Do(fakeusb.Command) fakeusb.Answer
-}
-
 // serve answers commands until in ends.
-func serve(bench doer, in io.Reader, out io.Writer) error {
+func serve(do func(fakeusb.Command) fakeusb.Answer, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	answers := json.NewEncoder(out)
 	for lines.Scan() {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if err := answers.Encode(answer(bench, lines.Bytes())); err != nil {
+		if err := answers.Encode(answer(do, lines.Bytes())); err != nil {
 			return fmt.Errorf("write an answer: %w", err)
 		}
 	}
@@ -56,12 +52,12 @@ func serve(bench doer, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-func answer(bench doer, line []byte) fakeusb.Answer {
+func answer(do func(fakeusb.Command) fakeusb.Answer, line []byte) fakeusb.Answer {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	var command fakeusb.Command
 	if err := decoder.Decode(&command); err != nil {
 		return fakeusb.Answer{Error: fmt.Sprintf("command %.80q: %v", line, err)}
 	}
-	return bench.Do(command)
+	return do(command)
 }

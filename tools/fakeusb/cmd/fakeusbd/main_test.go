@@ -29,7 +29,7 @@ nonsense
 `)
 	var bench recorder
 	var out bytes.Buffer
-	require.NoError(t, serve(&bench, in, &out))
+	require.NoError(t, serve(bench.Do, in, &out))
 	require.Equal(t, recorder{{Do: fakeusb.DoMute, Port: 1, On: true}, {Do: fakeusb.DoState, Port: 1}}, bench)
 
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -43,5 +43,5 @@ nonsense
 }
 
 func TestServeReportsALineThatIsTooLong(t *testing.T) {
-	require.Error(t, serve(&recorder{}, strings.NewReader(strings.Repeat("x", 1<<20)), &bytes.Buffer{}))
+	require.Error(t, serve(new(recorder).Do, strings.NewReader(strings.Repeat("x", 1<<20)), &bytes.Buffer{}))
 }

@@ -7,7 +7,7 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// callbacks are the objects that a program has registered, by endpoint.
+// callbacks are the objects that programs have registered, by endpoint.
 type callbacks struct {
 	mu    sync.Mutex
 	lists map[string][]*com.Object
@@ -37,7 +37,8 @@ func (c *callbacks) remove(id string, o *com.Object) uintptr {
 	return 0
 }
 
-// each calls the objects registered for id. It holds references meanwhile but no lock, since they may be removed during a call.
+// each calls call for each object that is registered for id. It does not hold the lock meanwhile, but a reference to each object: one may
+// be removed while it is called.
 func (c *callbacks) each(id string, call func(*com.Object)) {
 	c.mu.Lock()
 	list := slices.Clone(c.lists[id])

@@ -2,6 +2,7 @@ package wasapitest
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -28,6 +29,8 @@ var (
 	classEnumerator = com.MustGUID("BCDE0395-E52F-467C-8E3D-C4579291692E") // MMDeviceEnumerator
 	ifaceEnumerator = com.MustGUID("A95664D2-9614-4F35-A746-DE8DB63617E6")
 	ifaceVolume     = com.MustGUID("5CDF2C82-841E-4546-9722-0CF74078229A")
+	ifaceTopology   = com.MustGUID("2A07407E-6497-4A18-9787-32F79BD0D98F")
+	ifaceStream     = com.MustGUID("726778CD-F60A-4EDA-82DE-E47610CD78AA") // IAudioClient2
 )
 
 type propertyKey struct {
@@ -51,18 +54,17 @@ type part struct {
 
 func of(i *com.Instance) part { return i.Value.(part) }
 
-// hand makes an object for a caller.
-func hand(class *com.Class, p part, out **com.Instance) uintptr {
-	*out = class.New(p)
-	return uintptr(com.OK)
-}
-
-// answer is hand for a method that tests can make fail.
-func (p part) answer(method string, class *com.Class, out **com.Instance) uintptr {
+// call answers the call of a method, unless that is to fail.
+func (p part) call(method string, answer func(part) uintptr) uintptr {
 	if h := p.enter(method, p.id); h.Err() != nil {
 		return uintptr(h)
 	}
-	return hand(class, p, out)
+	return answer(p)
+}
+
+func create(class *com.Class, p part, out **com.Instance) uintptr {
+	*out = class.New(p)
+	return uintptr(com.OK)
 }
 
 const (
@@ -74,10 +76,12 @@ const (
 
 func unused(*com.Instance) uintptr { return notImplemented }
 
+func ok(part) uintptr { return uintptr(com.OK) }
+
 var factoryClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("00000001-0000-0000-C000-000000000046"),
-		func(i *com.Instance, _, _ uintptr, out **com.Instance) uintptr { // CreateInstance
-			return part{Server: i.Value.(*Server)}.answer("CreateInstance", enumeratorClass(), out)
+		func(i *com.Instance, _, _ uintptr, out **com.Instance) uintptr {
+			return part{Server: i.Value.(*Server)}.call("CreateInstance", func(p part) uintptr { return create(enumeratorClass(), p, out) })
 		},
 		func(*com.Instance, uintptr) uintptr { return 0 }, // LockServer
 	)
@@ -85,46 +89,38 @@ var factoryClass = sync.OnceValue(func() *com.Class {
 
 var enumeratorClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(ifaceEnumerator,
-		func(i *com.Instance, flow, states uintptr, out **com.Instance) uintptr { // EnumAudioEndpoints
-			p := of(i)
-			if h := p.enter("EnumAudioEndpoints", ""); h.Err() != nil {
-				return uintptr(h)
-			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			for id, e := range p.endpoints {
-				if e.isInput() == (uint32(flow) == 1) && e.state()&uint32(states) != 0 {
-					p.list = append(p.list, id)
+		func(i *com.Instance, flow, states uintptr, out **com.Instance) uintptr {
+			return of(i).call("EnumAudioEndpoints", func(p part) uintptr {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				for id, e := range p.endpoints {
+					if e.isInput() == (uint32(flow) == 1) && e.state()&uint32(states) != 0 {
+						p.list = append(p.list, id)
+					}
 				}
-			}
-			slices.Sort(p.list)
-			return hand(collectionClass(), p, out)
+				slices.Sort(p.list)
+				return create(collectionClass(), p, out)
+			})
 		},
-		func(i *com.Instance, flow, _ uintptr, out **com.Instance) uintptr { // GetDefaultAudioEndpoint
-			p := of(i)
-			if h := p.enter("GetDefaultAudioEndpoint", ""); h.Err() != nil {
-				return uintptr(h)
-			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.id = p.chosen[uint32(flow) == 1]; p.id == "" {
-				return notFound
-			}
-			return hand(deviceClass(), p, out)
+		func(i *com.Instance, flow, _ uintptr, out **com.Instance) uintptr {
+			return of(i).call("GetDefaultAudioEndpoint", func(p part) uintptr {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if p.id = p.chosen[uint32(flow) == 1]; p.id == "" {
+					return notFound
+				}
+				return create(deviceClass(), p, out)
+			})
 		},
-		func(i *com.Instance, id *uint16, out **com.Instance) uintptr { // GetDevice, which is asked for adapters
+		func(i *com.Instance, id *uint16, out **com.Instance) uintptr { // also asked for adapters
 			p := of(i)
 			p.id = windows.UTF16PtrToString(id)
-			return p.answer("GetDevice", deviceClass(), out)
+			return p.call("GetDevice", func(p part) uintptr { return create(deviceClass(), p, out) })
 		},
-		func(i *com.Instance, l *com.Object) uintptr { // RegisterEndpointNotificationCallback
-			p := of(i)
-			if h := p.enter("RegisterEndpointNotificationCallback", ""); h.Err() != nil {
-				return uintptr(h)
-			}
-			return p.listeners.add("", l)
+		func(i *com.Instance, l *com.Object) uintptr {
+			return of(i).call("RegisterEndpointNotificationCallback", func(p part) uintptr { return p.listeners.add("", l) })
 		},
-		func(i *com.Instance, l *com.Object) uintptr { // Unregister…
+		func(i *com.Instance, l *com.Object) uintptr { // UnregisterEndpointNotificationCallback
 			return of(i).listeners.remove("", l)
 		},
 	)
@@ -134,110 +130,94 @@ var collectionClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("0BD7A1BE-7A1A-44DB-8397-CC5392387B5E"),
 		func(i *com.Instance, count *uint32) uintptr {
 			*count = uint32(len(of(i).list))
-			return uintptr(of(i).enter("GetCount", ""))
+			return of(i).call("GetCount", ok)
 		},
-		func(i *com.Instance, at uintptr, out **com.Instance) uintptr { // Item
+		func(i *com.Instance, at uintptr, out **com.Instance) uintptr {
 			p := of(i)
 			p.id = p.list[uint32(at)]
-			return p.answer("Item", deviceClass(), out)
+			return p.call("Item", func(p part) uintptr { return create(deviceClass(), p, out) })
 		},
 	)
 })
 
 var deviceClass = sync.OnceValue(func() *com.Class {
+	interfaces := map[com.GUID]struct {
+		name  string
+		class func() *com.Class
+	}{
+		ifaceVolume:   {"IAudioEndpointVolume", volumeClass},
+		ifaceTopology: {"IDeviceTopology", topologyClass},
+		ifaceStream:   {"IAudioClient2", streamClass},
+	}
 	return com.NewClass(com.MustGUID("D666063F-1587-4E43-81F1-B948E807363F"),
-		func(i *com.Instance, iface *com.GUID, _, _ uintptr, out **com.Instance) uintptr { // Activate
-			p := of(i)
-			for _, known := range []struct {
-				name  string
-				iface com.GUID
-				class func() *com.Class
-			}{
-				{"IAudioEndpointVolume", ifaceVolume, volumeClass},
-				{"IDeviceTopology", com.MustGUID("2A07407E-6497-4A18-9787-32F79BD0D98F"), topologyClass},
-				{"IAudioClient2", com.MustGUID("726778CD-F60A-4EDA-82DE-E47610CD78AA"), streamClass},
-			} {
-				if *iface != known.iface {
-					continue
-				}
-				if h := p.enter("Activate "+known.name, p.id); h.Err() != nil {
-					return uintptr(h)
-				}
+		func(i *com.Instance, iface *com.GUID, _, _ uintptr, out **com.Instance) uintptr {
+			known, is := interfaces[*iface]
+			if !is {
+				return noInterface
+			}
+			return of(i).call("Activate "+known.name, func(p part) uintptr {
 				if _, there := p.endpoint(p.id); !there {
 					return invalidated
 				}
-				return hand(known.class(), p, out)
-			}
-			return noInterface
+				return create(known.class(), p, out)
+			})
 		},
-		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr { // OpenPropertyStore
-			return of(i).answer("OpenPropertyStore", storeClass(), out)
+		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr {
+			return of(i).call("OpenPropertyStore", func(p part) uintptr { return create(storeClass(), p, out) })
 		},
-		func(i *com.Instance, out **uint16) uintptr { // GetId
-			p := of(i)
-			*out = allocateText(p.id)
-			return uintptr(p.enter("GetId", p.id))
+		func(i *com.Instance, out **uint16) uintptr {
+			*out = allocateText(of(i).id)
+			return of(i).call("GetId", ok)
 		},
-		func(i *com.Instance, state *uint32) uintptr { // GetState
-			p := of(i)
-			if h := p.enter("GetState", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			e, there := p.endpoint(p.id)
-			*state = e.state()
-			if !there {
-				*state = 4 // DEVICE_STATE_NOTPRESENT
-			}
-			return 0
+		func(i *com.Instance, state *uint32) uintptr {
+			return of(i).call("GetState", func(p part) uintptr {
+				e, there := p.endpoint(p.id)
+				*state = e.state()
+				if !there {
+					*state = 4 // DEVICE_STATE_NOTPRESENT
+				}
+				return 0
+			})
 		},
 	)
 })
 
 var storeClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("886D8EEB-8CF2-4446-8D02-CDBA1DBDCF99"), unused, unused,
-		func(i *com.Instance, key *propertyKey, out *variant) uintptr { // GetValue
-			p := of(i)
+		func(i *com.Instance, key *propertyKey, out *variant) uintptr {
 			*out = variant{}
-			if h := p.enter("GetValue", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			adapter, isAdapter := adapterOf(p.id)
-			e, there := p.endpoint(p.id)
-			switch {
-			case isAdapter && *key == keyInstance:
-				e, _ = p.endpoint(adapter)
-				return out.set(e.Adapter)
-			case !there:
-				return invalidated
-			case *key == keyName:
-				return out.set(e.Name)
-			case *key == keyForm:
-				return out.set(e.Form)
-			case *key == keyContainer:
-				return out.set(e.Holder)
-			}
-			return 0
+			return of(i).call("GetValue", func(p part) uintptr {
+				adapter, isAdapter := strings.CutPrefix(p.id, adapterPrefix)
+				e, there := p.endpoint(p.id)
+				switch {
+				case isAdapter && *key == keyInstance:
+					e, _ = p.endpoint(adapter)
+					return out.set(e.Adapter)
+				case !there:
+					return invalidated
+				case *key == keyName:
+					return out.set(e.Name)
+				case *key == keyForm:
+					return out.set(e.Form)
+				case *key == keyContainer:
+					return out.set(e.Container)
+				}
+				return 0
+			})
 		},
 	)
 })
 
 var topologyClass = sync.OnceValue(func() *com.Class {
-	return com.NewClass(com.MustGUID("2A07407E-6497-4A18-9787-32F79BD0D98F"), unused,
-		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr { // GetConnector
-			return of(i).answer("GetConnector", connectorClass(), out)
+	return com.NewClass(ifaceTopology, unused,
+		func(i *com.Instance, _ uintptr, out **com.Instance) uintptr {
+			return of(i).call("GetConnector", func(p part) uintptr { return create(connectorClass(), p, out) })
 		},
 	)
 })
 
-// adapterPrefix precedes the id of an endpoint in that of its adapter.
+// adapterPrefix precedes the id of an endpoint in the id of its adapter.
 const adapterPrefix = `{2}.\\?\adapter of `
-
-func adapterOf(id string) (endpoint string, ok bool) {
-	if len(id) < len(adapterPrefix) || id[:len(adapterPrefix)] != adapterPrefix {
-		return "", false
-	}
-	return id[len(adapterPrefix):], true
-}
 
 var connectorClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("9C2C4058-23F5-41DE-877A-DF3AF236A09E"), unused, unused, unused, unused, unused, unused, unused,
@@ -250,12 +230,8 @@ var connectorClass = sync.OnceValue(func() *com.Class {
 
 var volumeClass = sync.OnceValue(func() *com.Class {
 	methods := []any{
-		func(i *com.Instance, c *com.Object) uintptr { // RegisterControlChangeNotify
-			p := of(i)
-			if h := p.enter("RegisterControlChangeNotify", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			return p.volumes.add(p.id, c)
+		func(i *com.Instance, c *com.Object) uintptr {
+			return of(i).call("RegisterControlChangeNotify", func(p part) uintptr { return p.volumes.add(p.id, c) })
 		},
 		func(i *com.Instance, c *com.Object) uintptr { return of(i).volumes.remove(of(i).id, c) },
 	}
@@ -263,51 +239,43 @@ var volumeClass = sync.OnceValue(func() *com.Class {
 		methods = append(methods, unused)
 	}
 	return com.NewClass(ifaceVolume, append(methods,
-		func(i *com.Instance, muted *int32) uintptr { // GetMute
-			p := of(i)
-			if h := p.enter("GetMute", p.id); h.Err() != nil {
-				return uintptr(h)
-			}
-			e, there := p.endpoint(p.id)
-			if !there {
-				return invalidated
-			}
-			*muted = 0
-			if e.Mute {
-				*muted = 1
-			}
-			return 0
+		func(i *com.Instance, muted *int32) uintptr {
+			return of(i).call("GetMute", func(p part) uintptr {
+				e, there := p.endpoint(p.id)
+				if !there {
+					return invalidated
+				}
+				*muted = int32(flag(e.Mute))
+				return 0
+			})
 		}, unused, unused, unused,
-		func(i *com.Instance, support *uint32) uintptr { // QueryHardwareSupport
+		func(i *com.Instance, support *uint32) uintptr {
 			e, _ := of(i).endpoint(of(i).id)
 			*support = e.Support
-			return uintptr(of(i).enter("QueryHardwareSupport", of(i).id))
+			return of(i).call("QueryHardwareSupport", ok)
 		},
 	)...)
 })
 
 var streamClass = sync.OnceValue(func() *com.Class {
-	fine := func(*com.Instance, uintptr) uintptr { return 0 }
-	return com.NewClass(com.MustGUID("726778CD-F60A-4EDA-82DE-E47610CD78AA"),
-		func(i *com.Instance, _, _, _, _, _, _ uintptr) uintptr {
-			return uintptr(of(i).enter("Initialize", of(i).id))
-		},
+	return com.NewClass(ifaceStream,
+		func(i *com.Instance, _, _, _, _, _, _ uintptr) uintptr { return of(i).call("Initialize", ok) },
 		unused, unused, unused, unused,
 		func(_ *com.Instance, out *unsafe.Pointer) uintptr { // GetMixFormat
 			*out = allocate(18)
 			return 0
 		},
 		unused,
-		func(i *com.Instance) uintptr { return uintptr(of(i).enter("Start", of(i).id)) },
+		func(i *com.Instance) uintptr { return of(i).call("Start", ok) },
 		unused, unused, unused,
 		func(i *com.Instance, _ *com.GUID, out **com.Instance) uintptr { // GetService
 			if e, _ := of(i).endpoint(of(i).id); e.Effects == nil {
 				return noInterface
 			}
-			return hand(managerClass(), of(i), out)
+			return create(managerClass(), of(i), out)
 		},
 		unused,
-		fine, // SetClientProperties
+		func(*com.Instance, uintptr) uintptr { return 0 }, // SetClientProperties
 	)
 })
 
@@ -315,14 +283,54 @@ var managerClass = sync.OnceValue(func() *com.Class {
 	return com.NewClass(com.MustGUID("4460B3AE-4B44-4527-8676-7548A8ACD260"),
 		func(i *com.Instance, c *com.Object) uintptr { return of(i).effects.add(of(i).id, c) },
 		func(i *com.Instance, c *com.Object) uintptr { return of(i).effects.remove(of(i).id, c) },
-		func(i *com.Instance, out *unsafe.Pointer, count *uint32) uintptr { // GetAudioEffects
-			if h := of(i).enter("GetAudioEffects", of(i).id); h.Err() != nil {
-				return uintptr(h)
-			}
-			e, _ := of(i).endpoint(of(i).id)
-			*out, *count = allocate(len(e.Effects)*int(unsafe.Sizeof(Effect{}))), uint32(len(e.Effects))
-			copy(unsafe.Slice((*Effect)(*out), len(e.Effects)), e.Effects)
-			return 0
+		func(i *com.Instance, out *unsafe.Pointer, count *uint32) uintptr {
+			return of(i).call("GetAudioEffects", func(p part) uintptr {
+				e, _ := p.endpoint(p.id)
+				*out, *count = allocate(len(e.Effects)*int(unsafe.Sizeof(Effect{}))), uint32(len(e.Effects))
+				copy(unsafe.Slice((*Effect)(*out), len(e.Effects)), e.Effects)
+				return 0
+			})
 		},
 	)
 })
+
+var taskMemory = ole32.NewProc("CoTaskMemAlloc")
+
+// allocate returns memory that the receiver frees.
+func allocate(size int) unsafe.Pointer {
+	r, _, _ := taskMemory.Call(uintptr(max(size, 1)))
+	return *(*unsafe.Pointer)(unsafe.Pointer(&r))
+}
+
+func allocateText(text string) *uint16 {
+	units, _ := windows.UTF16FromString(text)
+	to := (*uint16)(allocate(2 * len(units)))
+	copy(unsafe.Slice(to, len(units)), units)
+	return to
+}
+
+// variant is a PROPVARIANT.
+type variant struct {
+	kind          uint16
+	_             [3]uint16
+	value, value2 uintptr
+}
+
+// set stores a value with its type. One of another type leaves the variant empty.
+func (v *variant) set(value any) uintptr {
+	switch value := value.(type) {
+	case string:
+		v.kind, v.value = 31, uintptr(unsafe.Pointer(allocateText(value)))
+	case uint32:
+		v.kind, v.value = 19, uintptr(value)
+	case com.GUID:
+		to := (*com.GUID)(allocate(16))
+		*to = value
+		v.kind, v.value = 72, uintptr(unsafe.Pointer(to))
+	case []byte:
+		to := allocate(len(value))
+		copy(unsafe.Slice((*byte)(to), len(value)), value)
+		v.kind, v.value, v.value2 = 65, uintptr(len(value)), uintptr(to)
+	}
+	return 0
+}

@@ -17,13 +17,13 @@ var (
 	revoke   = ole32.NewProc("CoRevokeClassObject")
 )
 
-// A Server is the stand-in. A process has one at a time.
+// A Server is the stand-in. There is one at a time in a process.
 type Server struct {
 	mu        sync.Mutex
 	endpoints map[string]*Endpoint
-	chosen    map[bool]string // id of the default input (true) and output
+	chosen    map[bool]string // the id of the default, of inputs (true) and outputs
 	failures  map[string]com.HRESULT
-	before    map[string]func() // called before a method returns
+	before    map[string]func() // called before a call is answered
 	calls     map[string]int
 
 	listeners *callbacks // of the enumerator, whose id is ""
@@ -31,7 +31,7 @@ type Server struct {
 	effects   *callbacks
 }
 
-// Start puts the stand-in in the place of Core Audio for this process until the test ends.
+// Start makes this process find the stand-in where it looks for Core Audio, until the test ends.
 func Start(t testing.TB) *Server {
 	s := &Server{
 		endpoints: make(map[string]*Endpoint), chosen: make(map[bool]string), failures: make(map[string]com.HRESULT),
@@ -85,21 +85,21 @@ func (s *Server) Unplug(id string) {
 	s.tell(onRemoved, id)
 }
 
-// Vanish removes an endpoint without a notification.
+// Vanish removes an endpoint without notifying anybody.
 func (s *Server) Vanish(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.endpoints, id)
 }
 
-// Change modifies an endpoint without a notification.
+// Change changes an endpoint without notifying anybody.
 func (s *Server) Change(id string, change func(*Endpoint)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.endpoints[id])
 }
 
-// Rename gives an endpoint another name.
+// Rename renames an endpoint.
 func (s *Server) Rename(id string, name any) {
 	s.Change(id, func(e *Endpoint) { e.Name = name })
 	s.tell(onProperty, id, uintptr(unsafe.Pointer(&keyName)))
@@ -111,15 +111,11 @@ func (s *Server) Choose(id string) {
 	input := s.endpoints[id].isInput()
 	s.chosen[input] = id
 	s.mu.Unlock()
-	flow := uintptr(0)
-	if input {
-		flow = 1
-	}
 	text, _ := windows.UTF16PtrFromString(id)
-	s.listeners.each("", func(l *com.Object) { _ = l.Call(onDefault, flow, 0, uintptr(unsafe.Pointer(text))) })
+	s.listeners.each("", func(l *com.Object) { _ = l.Call(onDefault, uintptr(flag(input)), 0, uintptr(unsafe.Pointer(text))) })
 }
 
-// SetMute sets the mute of an endpoint, as another program would, and notifies.
+// SetMute mutes an endpoint, as another program would, and notifies its listeners.
 func (s *Server) SetMute(id string, mute bool) {
 	s.Change(id, func(e *Endpoint) { e.Mute = mute })
 	s.Volume(id)
@@ -134,31 +130,29 @@ type volumeNotice struct {
 	volumes  [1]float32
 }
 
-// Volume notifies of an endpoint's mute, as a change of the volume does.
+// Volume notifies the listeners of an endpoint of its mute, as when its volume has changed.
 func (s *Server) Volume(id string) {
 	s.mu.Lock()
-	var notice volumeNotice
-	if e := s.endpoints[id]; e != nil && e.Mute {
-		notice.muted = 1
-	}
+	e := s.endpoints[id]
+	notice := volumeNotice{muted: int32(flag(e != nil && e.Mute))}
 	s.mu.Unlock()
 	s.volumes.each(id, func(c *com.Object) { _ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice))) })
 }
 
-// SetEffects sets the effects of an endpoint, and notifies.
+// SetEffects changes the effects of an endpoint, and notifies its listeners.
 func (s *Server) SetEffects(id string, effects ...Effect) {
 	s.Change(id, func(e *Endpoint) { e.Effects = effects })
 	s.effects.each(id, func(c *com.Object) { _ = c.Call(onEffects) })
 }
 
-// Fail makes a method fail for all endpoints or, given as "METHOD ID", for one. com.OK ends that.
+// Fail makes a method fail: of all endpoints or, if method is "METHOD ID", of one. com.OK ends that.
 func (s *Server) Fail(method string, result com.HRESULT) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures[method] = result
 }
 
-// Before calls do in each call of a method, before it returns.
+// Before calls do in each call of a method, before it is answered.
 func (s *Server) Before(method string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,10 +166,10 @@ func (s *Server) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Callbacks returns how many objects are registered.
+// Callbacks returns how many callback objects are registered.
 func (s *Server) Callbacks() int { return s.listeners.count() + s.volumes.count() + s.effects.count() }
 
-// enter begins every method.
+// enter begins each method. It returns the result of one that is to fail.
 func (s *Server) enter(method, id string) com.HRESULT {
 	s.mu.Lock()
 	s.calls[method]++
@@ -201,7 +195,7 @@ func (s *Server) endpoint(id string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// tell calls a method of all notification clients, with an endpoint's id as the first argument.
+// tell calls a method of all listeners to endpoints that come and go. Its first argument is an endpoint's id.
 func (s *Server) tell(slot int, id string, args ...uintptr) {
 	text, _ := windows.UTF16PtrFromString(id)
 	s.listeners.each("", func(l *com.Object) { _ = l.Call(slot, append([]uintptr{uintptr(unsafe.Pointer(text))}, args...)...) })

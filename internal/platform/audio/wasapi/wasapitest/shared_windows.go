@@ -14,10 +14,10 @@ import (
 
 const installed = `C:\windows\system32\sidetoneaudio.dll`
 
-// Shared is a stand-in whose endpoints are shared by all programs of a Windows: the DLL made of tools/windows/standin/audio.c.
+// Shared is the stand-in whose endpoints all programs of a Windows share: the DLL built from tools/windows/standin/audio.c.
 type Shared struct{ change, serve *windows.Proc }
 
-// record is an endpoint in the DLL.
+// record is an endpoint as the DLL has it.
 type record struct {
 	state, plugged, form, support, mute, chosen, effects uint32
 
@@ -28,7 +28,8 @@ type record struct {
 	adapter   [64]uint16
 }
 
-// Install makes the stand-in Core Audio for all programs that start afterwards. It is for a Windows that is deleted after the test.
+// Install makes all programs that start from now on find the stand-in where they look for Core Audio. Use it in a Windows that is deleted
+// afterwards.
 func Install(dll string) error {
 	binary, err := os.ReadFile(dll)
 	if err != nil {
@@ -46,7 +47,7 @@ func Install(dll string) error {
 	return class.SetStringValue("", installed)
 }
 
-// Open returns the installed stand-in.
+// Open opens the installed stand-in.
 func Open() (s Shared, err error) {
 	dll, err := windows.LoadDLL(installed)
 	if err != nil {
@@ -59,7 +60,7 @@ func Open() (s Shared, err error) {
 	return s, err
 }
 
-// Put adds an endpoint, or replaces it. chosen makes it the default.
+// Put adds an endpoint, or replaces it. chosen: it is the default.
 func (s Shared) Put(e Endpoint, chosen bool) error { return s.put(e, e.state(), chosen) }
 
 // Unplug removes an endpoint.
@@ -68,7 +69,7 @@ func (s Shared) Unplug(e Endpoint) error { return s.put(e, 0, false) }
 func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
 	r := record{state: state, support: e.Support, mute: flag(e.Mute), chosen: flag(chosen)}
 	r.form, _ = e.Form.(uint32)
-	r.container, _ = e.Holder.(com.GUID)
+	r.container, _ = e.Container.(com.GUID)
 	r.effects = uint32(copy(r.effect[:], e.Effects))
 	for _, t := range []struct {
 		text any
@@ -90,13 +91,13 @@ func (s Shared) put(e Endpoint, state uint32, chosen bool) error {
 // Fail makes all calls of all programs return a result; com.OK ends that.
 func (s Shared) Fail(result com.HRESULT) { _, _, _ = s.serve.Call(uintptr(result), 0) }
 
-// Restart simulates a restart of the service, which is not notified.
+// Restart replaces the service by a new one, without notifying anybody.
 func (s Shared) Restart() { _, _, _ = s.serve.Call(0, 1) }
 
-// A Volume is an endpoint's volume control.
+// A Volume is an endpoint's volume control, as a program opens it.
 type Volume struct{ object *com.Object }
 
-// OpenVolume opens that of an endpoint. Its thread must have entered COM.
+// OpenVolume opens an endpoint's volume control, on a thread that has entered COM.
 func OpenVolume(id string) (v Volume, err error) {
 	enumerator, err := com.Create(classEnumerator, ifaceEnumerator)
 	if err != nil {
@@ -117,9 +118,7 @@ func OpenVolume(id string) (v Volume, err error) {
 }
 
 // SetMute sets the mute.
-func (v Volume) SetMute(mute bool) error {
-	return v.object.Call(14, uintptr(flag(mute)), 0)
-}
+func (v Volume) SetMute(mute bool) error { return v.object.Call(14, uintptr(flag(mute)), 0) }
 
 // Mute returns the mute.
 func (v Volume) Mute() (bool, error) {
@@ -135,7 +134,7 @@ var listenerClass = sync.OnceValue(func() *com.Class {
 	})
 })
 
-// Listen reports each change of the mute until the process ends.
+// Listen calls told with each mute that is set, until the process ends.
 func (v Volume) Listen(told func(mute bool)) error {
 	return v.object.Call(3, listenerClass().New(told).Pointer())
 }
