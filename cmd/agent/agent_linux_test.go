@@ -92,8 +92,13 @@ func (a *agentRun) start() {
 		a.cmd.Path = "/proc/self/exe" // the folder of this binary may be root's alone
 		a.cmd.Dir = "/"
 	}
-	if a.program != "" {
+	switch {
+	case a.program != "":
 		a.cmd.Path = a.program
+	case a.user == nil && a.sound != nil && a.sound.Kind() == testlab.PipeWire: // what it runs is what the race detector watches beside PulseAudio
+		path, err := unraced()
+		require.NoError(a.t, err)
+		a.cmd.Path = path
 	}
 	a.log, a.read = newLines(), 0
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log
