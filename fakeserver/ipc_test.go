@@ -94,7 +94,7 @@ func TestIPCRefused(t *testing.T) {
 	}
 	first := func(op uint32, text string) []string { return []string{string(ipcframe.Encode(op, []byte(text)))} }
 	tooBig := func(op uint32) string {
-		head := binary.LittleEndian.AppendUint32(nil, uint32(op))
+		head := binary.LittleEndian.AppendUint32(nil, op)
 		return string(binary.LittleEndian.AppendUint32(head, maxMessage+1))
 	}
 	for name, tc := range map[string]struct {
@@ -164,7 +164,7 @@ func TestIPCLargestMessage(t *testing.T) {
 func TestIPCTooLargeIsRecorded(t *testing.T) {
 	srv := launchIPC(t, Options{})
 	p := greet(t, srv)
-	head := binary.LittleEndian.AppendUint32(nil, uint32(ipcframe.Frame))
+	head := binary.LittleEndian.AppendUint32(nil, ipcframe.Frame)
 	_, err := p.Write(binary.LittleEndian.AppendUint32(head, 1<<31)) // negative
 	require.NoError(t, err)
 	require.Equal(t, 1003, p.closed().Code)

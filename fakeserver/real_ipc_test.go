@@ -53,7 +53,7 @@ func TestRealHandshake(t *testing.T) {
 func TestRealFrames(t *testing.T) {
 	t.Parallel()
 	header := func(op uint32, size uint32) []byte {
-		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(op)), size)
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, op), size)
 	}
 	for name, c := range map[string]struct {
 		frame []byte

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// openInterruptible opens a file that may be a pipe or a terminal, where opening and reading can block for ever; - is standard input. Both fail
-// when ctx ends, and leave a blocked goroutine behind until the process ends.
+// openInterruptible opens a file that may be a pipe or a terminal, where opening and reading can block for ever; - is standard input. Both
+// fail when ctx ends, and leave a blocked goroutine behind until the process ends.
 func openInterruptible(ctx context.Context, path string) (io.ReadCloser, error) {
 	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode().IsRegular()) {
 		return os.Open(path)

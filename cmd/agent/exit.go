@@ -54,8 +54,8 @@ func supervisedExit(err error) int {
 	}
 }
 
-// exitOf replaces Run's error by one whose exit code tells the agent's supervisor how the agent ended. Every end of the process goes through
-// here: when Run returns, when the rest hangs, and when Windows does not wait for it.
+// exitOf replaces Run's error by one whose exit code tells the agent's supervisor how the agent ended. Every end of the process goes
+// through here: when Run returns, when the rest hangs, and when Windows does not wait for it.
 func exitOf(how app.Ending, err error, supervised bool) error {
 	code, is := map[app.Ending]exitCode{
 		app.EndsSucceeded: supervise.ExitSucceeded, app.EndsReplaced: supervise.ExitReplaced, app.EndsWithSession: supervise.ExitSession,

@@ -30,8 +30,8 @@ type wordsKey struct{}
 // wordsFor returns words in the requested language, or English.
 func wordsFor(cmd *cobra.Command) health.Texts { return cmd.Context().Value(wordsKey{}).(health.Texts) }
 
-// useBrandEnglish replaces English, which the agent and all verbs speak unless told otherwise, by the brand's. A mistake in the brand file is
-// reported by whatever needs its content.
+// useBrandEnglish replaces English, which the agent and all verbs speak unless told otherwise, by the brand's. A mistake in the brand file
+// is reported by whatever needs its content.
 func useBrandEnglish() {
 	if say, err := app.Printer(texts.English, host); err == nil {
 		health.English = health.Texts{Printer: say}

@@ -67,7 +67,7 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	level.Set(set.Config.Log.Level.Slog())
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
 	manager := service.NewNotifier(host.Getenv)
-	program, unknown := os.Executable()                                   // now: if the program is moved away later, the system would tell its new place
+	program, unknown := os.Executable()                                   // now: once the program is moved, the system tells its new place
 	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
 	var agent *app.App
 	supervised := host.Getenv(supervise.StopEventVariable) != ""

@@ -22,8 +22,8 @@ func reloadRequests() <-chan os.Signal {
 // channel that nobody reads, because child processes would inherit it if it were ignored.
 func handleBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// onReaderGone calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next change would notice only at its
-// next write. The goroutine that waits ends with the process.
+// onReaderGone calls leave when the reader of f, a pipe or a socket, is gone: a verb that waits for the next change would notice only at
+// its next write. The goroutine that waits ends with the process.
 func onReaderGone(f *os.File, leave func()) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {

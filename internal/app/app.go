@@ -258,8 +258,8 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	return err
 }
 
-// exitIfHanging ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process may
-// hang.
+// exitIfHanging ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process
+// may hang.
 func (a *App) exitIfHanging(err error) {
 	if a.opts.Overdue == nil {
 		return

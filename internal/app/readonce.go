@@ -23,8 +23,8 @@ const lateListWait = 300 * time.Millisecond
 // hidListTimeout bounds one look at the HID devices.
 const hidListTimeout = 5 * time.Second
 
-// ReadDevices reads all sources once, without an agent, and returns what they list and what the catalogue makes of it. An error means that they
-// cannot be opened.
+// ReadDevices reads all sources once, without an agent, and returns what they list and what the catalogue makes of it. An error means that
+// they cannot be opened.
 func ReadDevices(ctx context.Context, set *Settings, host Host, log *slog.Logger) ([]control.Source, control.Devices, error) {
 	resolver, err := set.resolver()
 	if err != nil {

@@ -70,9 +70,6 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	for _, o := range g.adopt(virtual) {
 		g.withheld = append(g.withheld, withhold(o.endpoint, o.why()))
 	}
-	for _, inst := range g.all {
-		g.products[inst.product.ID].add(inst)
-	}
 	g.assignReadings(readings)
 	return g
 }
@@ -94,7 +91,7 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 		g.byKey[key] = inst
 		g.all = append(g.all, inst)
 		if g.products[p.ID] == nil {
-			g.products[p.ID] = newUnitIndex()
+			g.products[p.ID] = &unitIndex{}
 		}
 		g.products[p.ID].all = append(g.products[p.ID].all, inst)
 	}

@@ -49,6 +49,7 @@ func (x *unitIndex) fitting(serial string) []*instance {
 	case x == nil:
 		return nil
 	case serial != "":
+		x.index()
 		return x.bySerial[serial]
 	default:
 		return x.all

@@ -15,27 +15,28 @@ const (
 	hasSerial
 )
 
-func newUnitIndex() *unitIndex {
-	return &unitIndex{byContainer: make(map[string][]*instance), bySerial: make(map[string][]*instance), byKey: make(map[string]*instance)}
-}
-
-// add indexes a unit whose endpoints are complete.
-func (x *unitIndex) add(inst *instance) {
-	add := func(to map[string][]*instance, id string) {
-		if list := to[id]; len(list) == 0 || list[len(list)-1] != inst {
+// index fills the maps, once all units are there. It waits until a reading or a push looks for its unit: most lists need no index.
+func (x *unitIndex) index() {
+	if x.bySerial != nil {
+		return
+	}
+	x.byContainer, x.bySerial = make(map[string][]*instance), make(map[string][]*instance)
+	add := func(to map[string][]*instance, id string, inst *instance) {
+		if list := to[id]; id != "" && (len(list) == 0 || list[len(list)-1] != inst) {
 			to[id] = append(list, inst)
 		}
 	}
-	for _, e := range inst.endpoints[:inst.own] {
-		if e.Container != "" {
-			add(x.byContainer, e.Container)
+	for _, inst := range x.all {
+		for _, e := range inst.endpoints[:inst.own] {
+			add(x.byContainer, e.Container, inst)
+			add(x.bySerial, e.Serial, inst)
 		}
-		if e.Serial != "" {
-			add(x.bySerial, e.Serial)
+		if inst.own == 0 {
+			add(x.bySerial, inst.serial, inst)
 		}
+		k := inst.identities()
+		x.byIdentities[k] = append(x.byIdentities[k], inst)
 	}
-	k := inst.identities()
-	x.byIdentities[k] = append(x.byIdentities[k], inst)
 }
 
 // identities returns which identities the unit's endpoints have.
@@ -64,6 +65,7 @@ func (g *Grouping) owners(r Reading) []*instance {
 	if x == nil {
 		return nil
 	}
+	x.index()
 	p := x.all[0].product
 	id := groupID(p.GroupBy, r.Container, r.Serial)
 	if inst := g.byKey[unitKey(p, id)]; inst != nil && (id != "" || p.GroupBy == GroupModel) {
@@ -99,7 +101,7 @@ func (g *Grouping) hidOnlyUnit(r Reading) *instance {
 	}
 	x := g.hidOnly[p.ID]
 	if x == nil {
-		x = newUnitIndex()
+		x = &unitIndex{byKey: make(map[string]*instance)}
 		g.hidOnly[p.ID] = x
 	}
 	key := unitKey(p, id)
@@ -109,9 +111,6 @@ func (g *Grouping) hidOnlyUnit(r Reading) *instance {
 	inst := &instance{product: p, key: key, serial: r.Serial}
 	x.byKey[key] = inst
 	x.all = append(x.all, inst)
-	if r.Serial != "" {
-		x.bySerial[r.Serial] = append(x.bySerial[r.Serial], inst)
-	}
 	return inst
 }
 

@@ -29,7 +29,7 @@ type sensor struct {
 type sensorState struct {
 	Value    devices.Tri `json:"value"`
 	Since    time.Time   `json:"since,omitzero"`
-	StatedAt time.Time   `json:"stated,omitzero"` // when the device last stated the value, rather than a press; for an answer, when it was requested
+	StatedAt time.Time   `json:"stated,omitzero"` // when the device last stated the value, not a press; of an answer: when it was requested
 	State    state       `json:"state,omitempty"`
 
 	// Of toggles.

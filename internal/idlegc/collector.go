@@ -1,5 +1,5 @@
-// Package idlegc keeps the Go runtime from collecting garbage in a process that is idle. The runtime collects every two minutes, which wakes
-// several threads, several times each.
+// Package idlegc keeps the Go runtime from collecting garbage in a process that is idle. The runtime collects every two minutes, which
+// wakes several threads, several times each.
 package idlegc
 
 import (

@@ -16,7 +16,7 @@ func NewLine[S, O ~string, T any](on O, from []S, to S, then T) Line[S, O, T] {
 	return Line[S, O, T]{on, from, to, then}
 }
 
-// In a Table the first matching line applies.
+// Table says which state follows from another. The first matching line applies.
 type Table[State, Outcome ~string, Then any] []Line[State, Outcome, Then]
 
 // After returns the line that applies, with To filled in. Without one, which a test of each table rules out, the state stays the same.
