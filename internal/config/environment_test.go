@@ -14,7 +14,7 @@ import (
 
 // readers are the files of internal that may read the environment themselves.
 var readers = []string{
-	"testlab/build.go", "testlab/sound.go", "testlab/soundservers.go", "platform/power/resume_linux.go", "platform/system/exec_unix.go",
+	"testlab/build.go", "testlab/sound.go", "testlab/soundservers.go", "platform/power/resume_linux.go", "platform/system/system_unix.go",
 	"health/healthtest/healthtest.go", "platform/windows/broadcast/broadcasttest/broadcasttest_windows.go",
 	"testlab/standin/devices_windows.go", "supervise/process_windows.go", "platform/platformtest/namespace_linux.go",
 }

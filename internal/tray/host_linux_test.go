@@ -3,6 +3,7 @@ package tray
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -312,6 +313,25 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	icon.shows(viewOf(agent(agentDown), func(v *view) {
 		v.Notice = notice{"tray.agent.failed", texts.Args{"reason": "no catalogue"}}
 	}))
+}
+
+// TestFailedStartIsTold, although the end of what was started may be reported before the action itself has ended.
+func TestFailedStartIsTold(t *testing.T) {
+	tr := &tray{Options: Options{Agent: "false", Log: slog.New(slog.DiscardHandler)}, changes: make(chan func(*view))}
+	acted := make(chan struct{})
+	go func() {
+		defer close(acted)
+		tr.act(t.Context(), actionStart)
+	}()
+	v := view{Agent: agentDown, Notice: notice{Key: "tray.copied"}}
+	for started := false; !started || v.Agent == agentStarting; {
+		(<-tr.changes)(&v)
+		if started {
+			require.Equal(t, "tray.agent.failed", v.Notice.Key, "nothing else is said after the start")
+		}
+		started = started || v.Agent == agentStarting
+	}
+	<-acted
 }
 
 // TestStartByTheService: an agent that is started at log-in is started in that way, with the settings that it has there, and that of

@@ -250,8 +250,8 @@ func (t *tray) choose(a action) {
 
 // act performs what the user has chosen, and shows a failure in the menu.
 func (t *tray) act(ctx context.Context, a action) {
+	t.tell(ctx, func(v *view) { v.Notice = notice{} }) // first: what is started here may report its failure at any time
 	var err error
-	var done notice
 	switch a {
 	case actionStart:
 		err = t.start(ctx)
@@ -259,7 +259,7 @@ func (t *tray) act(ctx context.Context, a action) {
 		err = t.details(ctx)
 	case actionCopy:
 		if err = t.copy(ctx); err == nil {
-			done = notice{Key: "tray.copied"}
+			t.tell(ctx, func(v *view) { v.Notice = notice{Key: "tray.copied"} })
 		}
 	case actionPause, actionPauseHour, actionPauseLogin, actionResume:
 		err = t.pause(ctx, a)
@@ -273,9 +273,7 @@ func (t *tray) act(ctx context.Context, a action) {
 	}
 	if err != nil {
 		t.failed(ctx, err)
-		return
 	}
-	t.tell(ctx, func(v *view) { v.Notice = done })
 }
 
 func (t *tray) failed(ctx context.Context, err error) {
