@@ -52,9 +52,9 @@ func badArRPCFrame(h ipcframe.Header, body []byte) *Rejection {
 
 // judgeArRPC says what arRPC does about a message, and why the list is not
 // accepted. It accesses members of any JSON value, and so crashes on null.
-func judgeArRPC(raw []byte) (verdict, *Rejection) {
+func judgeArRPC(raw []byte) (response, *Rejection) {
 	if !json.Valid(raw) || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
-		return verdict{do: crash}, reject(0, crashesArRPC)
+		return response{do: crash}, reject(0, crashesArRPC)
 	}
-	return verdict{do: ignore}, reject(0, neverAnswered)
+	return response{do: ignore}, reject(0, neverAnswered)
 }

@@ -207,7 +207,7 @@ func (o Options) refusesOrigin(origin string) bool {
 	return (origin != "" || o.Profile.isDesktop()) && !o.allowsOrigin(origin)
 }
 
-func (s *Server) answer(w http.ResponseWriter, req *http.Request, v verdict, arrived time.Time) {
+func (s *Server) answer(w http.ResponseWriter, req *http.Request, v response, arrived time.Time) {
 	c := connOf(req)
 	switch {
 	case v.do == ignore && v.lost && s.opts.Profile.isDesktop():

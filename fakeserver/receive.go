@@ -26,7 +26,7 @@ func (d *delivery) text(desktop bool) []byte {
 }
 
 // receive judges, records and reports a payload. It returns what to do about it.
-func (s *Server) receive(d delivery) verdict {
+func (s *Server) receive(d delivery) response {
 	desktop := s.opts.Profile.isDesktop()
 	text := d.text(desktop)
 	p := d.Payload

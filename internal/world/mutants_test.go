@@ -32,10 +32,10 @@ var mutants = []mutant{
 		{"internal/engine/resume.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/engine/lease_unit.go", "!there || !l.stillMeans(u) || ", "false && "},
+		{"internal/engine/lease_binding.go", "!there || !l.stillMeans(u) || ", "false && "},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/engine/lease_unit.go", "!there || !l.stillMeans(u) || ", "false && "},
+		{"internal/engine/lease_binding.go", "!there || !l.stillMeans(u) || ", "false && "},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{

@@ -15,7 +15,7 @@ const (
 	crash                // send nothing, close all connections
 )
 
-type verdict struct {
+type response struct {
 	do     action
 	status int    // of the HTTP answer
 	body   []byte // of the answer
@@ -29,42 +29,42 @@ type verdict struct {
 
 // judge says what the client does about a message (rules R41, R42, R44). refusal
 // says why the client refuses the request that carried it; nil if it does not.
-func judge(m message, refusal *Rejection) verdict {
+func judge(m message, refusal *Rejection) response {
 	if refusal != nil {
 		return refuse(refusal)
 	}
 	switch {
 	case m.err == nil:
-		return verdict{status: http.StatusOK, body: successBody(m.cmd, m.nonce)}
+		return response{status: http.StatusOK, body: successBody(m.cmd, m.nonce)}
 	case m.err.Code == codeBadJSON:
 		return refuse(m.err)
 	case m.err.Code == codeUnknown:
-		return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, codeUnknown, unknownError)}
+		return response{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, codeUnknown, unknownError)}
 	}
-	return verdict{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, m.err.Code, m.err.Error())}
+	return response{status: http.StatusOK, body: errorBody(m.cmd, m.nonce, m.err.Code, m.err.Error())}
 }
 
 // refuse is how the client refuses a whole request: HTTP 400, a close code, or
 // silence.
-func refuse(r *Rejection) verdict {
+func refuse(r *Rejection) response {
 	if r.Code == 0 {
-		return verdict{do: ignore, lost: true}
+		return response{do: ignore, lost: true}
 	}
-	v := verdict{status: http.StatusBadRequest, close: r.Code, reason: r.Error(), body: mustJSON(errorData{r.Code, r.Error()})}
+	v := response{status: http.StatusBadRequest, close: r.Code, reason: r.Error(), body: mustJSON(errorData{r.Code, r.Error()})}
 	if r.Code == codeTooBig {
 		v.status = http.StatusRequestEntityTooLarge
 	}
 	return v
 }
 
-// apply changes a verdict as the fault demands.
-func (f Fault) apply(v verdict, m message) verdict {
-	answer := verdict{status: http.StatusOK}
+// apply changes a response as the fault demands.
+func (f Fault) apply(v response, m message) response {
+	answer := response{status: http.StatusOK}
 	switch f.Kind {
 	case FaultHang, FaultNoAnswer:
-		return verdict{do: ignore}
+		return response{do: ignore}
 	case FaultCloseAfter:
-		return verdict{do: hangUp}
+		return response{do: hangUp}
 	case FaultAnswerLate:
 		answer = v
 		answer.delay = f.Delay
