@@ -72,19 +72,19 @@ func (s *Server) devices() any {
 
 // metrics answers in the text format 0.0.4 of Prometheus.
 func (s *Server) metrics(_ http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
-	return whole0000(r, "text/plain; version=0.0.4; charset=utf-8", s.backend.Metrics)
+	return buffered(r, "text/plain; version=0.0.4; charset=utf-8", s.backend.Metrics)
 }
 
 func (s *Server) bundle(w http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
-	archive, err := whole0000(r, "application/zip", s.backend.Bundle)
+	archive, err := buffered(r, "application/zip", s.backend.Bundle)
 	if err == nil {
 		w.Header().Set("Content-Disposition", `attachment; filename="bundle.zip"`)
 	}
 	return archive, err
 }
 
-// whole0000 collects what write writes: nothing of it is sent if it fails halfway.
-func whole0000(r *http.Request, contentType string, write func(io.Writer) error) (any, error) {
+// buffered collects what write writes: nothing of it is sent if it fails halfway.
+func buffered(r *http.Request, contentType string, write func(io.Writer) error) (any, error) {
 	var content bytes.Buffer
 	if err := write(&content); err != nil {
 		return nil, problem(http.StatusInternalServerError, CodeInternal, "%s could not be made: %v", r.URL.Path, err)

@@ -169,7 +169,6 @@ func (r *Resolver) flags(inst *instance, e *Endpoint, behind []*Endpoint) map[Fi
 func (inst *instance) fillRelated() {
 	for i := range inst.reports {
 		rep := &inst.reports[i]
-		rep.Related = make([]string, 0, len(inst.reports))
 		for _, other := range inst.reports {
 			if other.ID != rep.ID {
 				rep.Related = append(rep.Related, other.ID)

@@ -104,7 +104,7 @@ var errBroken = fmt.Errorf("%w with the request", errLost)
 // connection, unless that could cost a second token: then the session, which counts tokens, has to send
 // it again.
 func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) {
-	for {
+	for again := true; ; again = false {
 		c, kept, err := l.connection(ctx)
 		if err != nil {
 			return httpReply{}, err
@@ -115,7 +115,7 @@ func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) 
 		}
 		l.drop(c)
 		switch {
-		case !kept || ctx.Err() != nil || !errors.Is(err, errLost):
+		case !again || !kept || ctx.Err() != nil || !errors.Is(err, errLost):
 			return httpReply{}, err
 		case l.counts:
 			return httpReply{}, fmt.Errorf("%w: %w", errBroken, err)
