@@ -32,7 +32,10 @@ func (s *screen) update() {
 	defer s.mu.Unlock()
 	total := s.srv.Stats().Payloads
 	for s.seen = max(s.seen, total-maxShown); s.seen < total; {
-		p, _ := s.srv.NextPayload(s.seen) // there is one
+		p, ok := s.srv.NextPayload(s.seen)
+		if !ok {
+			break
+		}
 		s.seen = p.Seq
 		s.payloads = append(s.payloads, payloadOf(p))
 	}

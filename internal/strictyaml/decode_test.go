@@ -101,7 +101,7 @@ func TestDecodeAccepts(t *testing.T) {
 		"null is absent":   {"name:\ncount: null\nptr: ~\ninners:\ntri: null\nwords:\n  # nothing yet\n", all{}},
 		"empty list":       {"inners: []\n", all{Inners: []inner{}}},
 		"json":             {"{\"name\":\"\\ud83c\\udfa4 \\/\",\n\t\"inners\": [\t{\"vid\":\"a\"}],\r\n\t\t\"count\":7}\n", all{Name: "🎤 /", Inners: []inner{{VID: "a"}}, Count: 7}},
-		"other line ends":  {"name: x\r\ncount: 1\ron: true", all{Name: "x", Count: 1, On: true}},
+		"other line ends":  {"name: x\r\ncount: 1\ron: true\rplain: \"y\"", all{Name: "x", Count: 1, On: true, Plain: "y"}},
 		"byte order mark":  {"\uFEFFname: x\n", all{Name: "x"}},
 		"one document":     {"# comment\n---\nname: x\n...\n# end\n", all{Name: "x"}},
 		"space at the end": {"name: x  \t\ncount:   5   \n", all{Name: "x", Count: 5}},
@@ -109,6 +109,7 @@ func TestDecodeAccepts(t *testing.T) {
 		"only comments":    {"# a\n\n# b\n", all{}},
 		"colon in text":    {"name: http://x/a:b\n", all{Name: "http://x/a:b"}},
 		"quotes":           {"name: 'it''s'\nplain: \"\\\"\\\\\"\nwords: {'a': \"b\"}\n", all{Name: "it's", Plain: `"\`, Words: map[string]string{"a": "b"}}},
+		"escapes":          {"name: \"\\x41\\u00e4\\\\x\" # C:\\x\\\nplain: C:\\x\\\n", all{Name: `Aä\x`, Plain: `C:\x\`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got all

@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -20,7 +21,7 @@ func parse(doc *Document, src string) (root *node, problem *Problem) {
 		}
 	}()
 	tokens := lexer.Tokenize(src)
-	if problem := checkTokens(doc, tokens); problem != nil {
+	if problem := checkTokens(doc, tokens, strings.Split(src, "\n")); problem != nil {
 		return nil, problem
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())

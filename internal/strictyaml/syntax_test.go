@@ -31,6 +31,8 @@ func TestSyntax(t *testing.T) {
 		"no space in braces": {"inner: {vid:a}\n", `f:1:12: a space is needed after ':': ":"`},
 		"open quote":         {"name: \"x\non: true\n", `f:1:7: the closing quote is missing: "\"x\non: true"`},
 		"open quote, others": {"name: \"x\nplain: \"y\"\n", `f:1:7: the closing quote is missing: "x plain:" (quoted text must end on its line)`},
+		"cut escape":         {"name: \"C:\\x\\\nplain: \"y\"\n", `f:1:7: the closing quote is missing: "C:ʚplain:" (quoted text must end on its line)`},
+		"cut escape, alone":  {"name: \"x\\x\\\n -  y\"", `f:1:7: the closing quote is missing: "xʚ -  y" (quoted text must end on its line)`},
 		"open single quote":  {"name: 'it''s\nplain: 'y'\n", `f:1:7: the closing quote is missing: "it's plain:" (quoted text must end on its line)`},
 		"open bracket":       {"inner:\n  list: [a, b\non: true\n", `f:3:1: ',' or the closing ']' is missing: "on"`},
 		"open bracket, end":  {"[a, b", `f:1:1: the closing ']' is missing: "["`},

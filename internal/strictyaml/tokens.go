@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml/token"
@@ -31,12 +32,12 @@ var unsupported = map[token.Type][2]string{
 }
 
 // checkTokens refuses what the library's parser must not see: unsupported YAML, a second document and
-// anything above the limits.
-func checkTokens(doc *Document, tokens token.Tokens) *Problem {
+// anything above the limits. lines are the source's.
+func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 	if len(tokens) > maxTokens {
 		return doc.syntax(1, 1, "", fmt.Sprintf("the file has more than %d words and signs", maxTokens), "take out what is not needed")
 	}
-	c := tokenChecker{blocks: doc.script, before: &token.Token{Position: &token.Position{}}}
+	c := tokenChecker{lines: lines, blocks: doc.script, before: &token.Token{Position: &token.Position{}}}
 	for _, tk := range tokens {
 		if message, hint := c.check(tk); message != "" {
 			line, column := start(tk)
@@ -46,7 +47,12 @@ func checkTokens(doc *Document, tokens token.Tokens) *Problem {
 	return nil
 }
 
+// cutEscape matches a line that ends within double quotes before an escape by number has its digits. The library takes the end of the
+// line for one of them.
+var cutEscape = regexp.MustCompile(`^([^"'#]|"([^"\\]|\\.)*"|'[^']*')*"([^"\\]|\\.)*\\(x[^"]?|u[^"]{0,3}|U[^"]{0,7})$`)
+
 type tokenChecker struct {
+	lines   []string
 	blocks  bool // blocks of text are allowed
 	parts   documentParts
 	nesting nesting
@@ -72,7 +78,7 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 		return message, ""
 	}
 	quoted := tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
-	if quoted && overLines(tk) { // the library would report an unclosed quote at the next one
+	if quoted && (overLines(tk) || cutEscape.MatchString(c.lines[tk.Position.Line-1])) { // the library would report it at the next quote
 		return noQuote, "quoted text must end on its line"
 	}
 	if !textOfBlock(tk, c.before) {
