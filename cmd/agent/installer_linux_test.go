@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,7 +56,8 @@ func testEndDuringAnUpgrade(t *testing.T, end func(t *testing.T, requests chan<-
 	said, says, err := os.Pipe()
 	require.NoError(t, err)
 	defer said.Close()
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	logged := newLines()
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), logged), nil))
 	agent, err := app.New(app.Options{
 		Settings: app.NewSettings(c, acme), Host: app.Host{Getenv: func(string) string { return folder }}, Log: log,
 		Successor: func() (*exec.Cmd, error) {
@@ -78,6 +81,10 @@ func testEndDuringAnUpgrade(t *testing.T, end func(t *testing.T, requests chan<-
 	successor := bufio.NewReader(said)
 	_, err = successor.ReadString('\n')
 	require.NoError(t, err)
+	started := func(line string) bool { return strings.Contains(line, "started anew") }
+	for lines, more := logged.snapshot(); !slices.ContainsFunc(lines, started); lines, more = logged.snapshot() {
+		<-more // the agent has done with says, too, which is closed below
+	}
 	end(t, requests, signal)
 	require.NoError(t, <-ended)
 	require.NoError(t, ctx.Err())
