@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -29,9 +30,14 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// GCPercent is for debug.SetGCPercent in a process that is only the agent. It keeps the heap small, since the agent runs all day and has
-// time.
-const GCPercent = 25
+// TuneProcess sets up the Go runtime of a process that is only the agent. It must come before anything else allocates much.
+func TuneProcess() {
+	const gcPercent = 25 // keeps the heap small: the agent runs all day and has time
+	debug.SetGCPercent(gcPercent)
+	// From an event to a client's list, each goroutine waits for the one before. With a second processor each hand-over would wake a
+	// thread, on another core. A goroutine in a system call does not hold the processor.
+	runtime.GOMAXPROCS(1)
+}
 
 // Options configure an App.
 type Options struct {
