@@ -135,13 +135,16 @@ func isUnsupported(err error) bool {
 // prune forgets the clients that have gone, and ends attempts that may not go on.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
-	beforeSession := []State{Searching, occupied, Connecting, Waiting}
+	// A link outlives the socket over which it was opened: it ends with its client, and until then the client may hold a list.
+	withoutLink := func(p *peer) bool {
+		return !c.inSession(p) && slices.Contains([]State{Searching, occupied, Connecting, Waiting}, c.stateOf(p))
+	}
 	for _, p := range c.peers {
 		switch {
 		case gone(p):
 			p.dropConn()
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
-		case p.empty() && slices.Contains(beforeSession, c.stateOf(p)):
+		case p.empty() && withoutLink(p):
 			c.yield(p)
 		case c.isSurplus(p):
 			p.attempt.exclude()

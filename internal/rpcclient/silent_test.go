@@ -97,3 +97,23 @@ func TestAResendWhileTheFirstAnswerIsAwaited(t *testing.T) {
 		has(t, s, devices.True)
 	})
 }
+
+// TestTheSocketGoesWhileTheFirstAnswerIsAwaited: a client that lets nobody else in keeps the session that it has, and is told of the end.
+func TestTheSocketGoesWhileTheFirstAnswerIsAwaited(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		f := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: time.Second, Times: 1}
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: f})
+		opts := quick()
+		opts.Local, opts.AnswerTimeout = m, 2*time.Second
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "the first list is on its way", func() bool { return len(s.Payloads()) == 1 })
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultRefuse}))
+		m.appear()
+		eventually(t, "ready", func() bool { return h.Status().State == Ready })
+		h.publish(devices.False)
+		has(t, s, devices.False)
+		h.stop()
+		require.Empty(t, s.Devices())
+	})
+}
