@@ -20,6 +20,9 @@ import (
 
 // TestCodeInC of an agent is named, so that who looks for a vulnerability of it finds the package, and its terms are among the others.
 func TestCodeInC(t *testing.T) {
+	if testlab.RanUnraced(t) { // licences: see TestLicences
+		return
+	}
 	path := filepath.Join(t.TempDir(), "agent")
 	require.NoError(t, testlab.Build(path, "../cmd/agent", "CGO_ENABLED=1"))
 	program, err := os.ReadFile(path)
@@ -46,6 +49,9 @@ func TestCodeInC(t *testing.T) {
 
 // TestRuntimeOfMinGW is in agents for Windows on amd64, whose C compiler it belongs to, and not where there is no C.
 func TestRuntimeOfMinGW(t *testing.T) {
+	if testlab.RanUnraced(t) { // licences: see TestLicences
+		return
+	}
 	folders, err := moduleFolders(t.Context())
 	require.NoError(t, err)
 	of := func(cgo string) *buildinfo.BuildInfo {

@@ -15,10 +15,15 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
 )
 
 // TestLicences: what a vendor may not ship, or is under no licence that anybody knows, fails the build and is named.
 func TestLicences(t *testing.T) {
+	if testlab.RanUnraced(t) { // as all tests of licences: with the race detector, the table of those takes ten seconds to build
+		return
+	}
 	for text, want := range map[string]string{
 		"":                    "example.org/m v1 is under no licence that is known",
 		"All rights reserved": "is under no licence that is known",
@@ -51,6 +56,9 @@ func TestLicences(t *testing.T) {
 
 // TestModulesOfThisProgram are all under licences that are known.
 func TestModulesOfThisProgram(t *testing.T) {
+	if testlab.RanUnraced(t) { // licences: see TestLicences
+		return
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	program, err := os.ReadFile(self)
