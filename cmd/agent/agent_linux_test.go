@@ -49,6 +49,7 @@ type agentRun struct {
 	user      *syscall.SysProcAttr
 	program   string   // a copy of this binary; "": this one
 	output    *os.File // where its log is, in place of log; nil: there
+	raced     bool     // the race detector watches it, as it always does beside PulseAudio
 
 	cmd   *exec.Cmd
 	log   *lines
@@ -95,7 +96,7 @@ func (a *agentRun) start() {
 	switch {
 	case a.program != "":
 		a.cmd.Path = a.program
-	case a.user == nil && a.sound != nil && a.sound.Kind() == testlab.PipeWire: // what it runs is what the race detector watches beside PulseAudio
+	case a.user == nil && !a.raced && (a.sound == nil || a.sound.Kind() != testlab.PulseAudio):
 		path, err := unraced()
 		require.NoError(a.t, err)
 		a.cmd.Path = path

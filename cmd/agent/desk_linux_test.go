@@ -129,6 +129,7 @@ func (d *desk) spotless() {
 // it says what changed, to whom that was sent and how long it took.
 func (d *desk) everyChangeIsLogged() {
 	d.t.Helper()
+	logged, _ := d.log.snapshot() // first: a sound server may change a mute even now
 	var taken []fakeserver.Payload
 	for _, p := range d.client.Payloads() {
 		if p.Err == nil {
@@ -146,8 +147,7 @@ func (d *desk) everyChangeIsLogged() {
 		d.names(e, p.Transport)
 		require.Positive(d.t, e["answered in"], e)
 	}
-	all, _ := d.log.snapshot()
-	for _, line := range all[d.read:] {
+	for _, line := range logged[min(d.read, len(logged)):] {
 		require.NotContains(d.t, []string{"reported", "full list sent"}, d.parse(line).msg(), "a line more than lists: %s", line)
 	}
 }
