@@ -45,7 +45,7 @@ deps-demo: ## install by apt what the build and the demo need; does nothing if e
 .PHONY: deps
 deps: ## install by apt what the build, the tests and the demo need; does nothing if everything is there
 	@sh tools/deps.sh $(DEMO_NEEDS) pipewire:pipewire pipewire-pulse:pipewire-pulse \
-	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium:chromium \
+	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium-headless-shell:chromium-headless-shell \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
 	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck msibuild:msitools \
 	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
