@@ -48,7 +48,7 @@ deps: ## install by apt what the build, the tests and the demo need; does nothin
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium-headless-shell:chromium-headless-shell \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
 	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck msibuild:msitools \
-	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool import:imagemagick systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
+	  Xvfb:xvfb xfce4-panel:xfce4-panel lxqt-panel:lxqt-panel xdotool:xdotool systemctl:systemd runuser:util-linux useradd:passwd gpg:gnupg
 
 .PHONY: build
 build: ## build bin/sidetone, bin/sidetone-tray and bin/fakeserver

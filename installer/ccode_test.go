@@ -18,11 +18,8 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// TestCodeInC of an agent is named, so that who looks for a vulnerability of it finds the package, and its terms are among the others.
-func TestCodeInC(t *testing.T) {
-	if testlab.RanUnraced(t) { // licences: see TestLicences
-		return
-	}
+// licencesOfCodeInC of an agent is named, so that who looks for a vulnerability of it finds the package, and its terms are among the others.
+func licencesOfCodeInC(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent")
 	require.NoError(t, testlab.Build(path, "../cmd/agent", "CGO_ENABLED=1"))
 	program, err := os.ReadFile(path)
@@ -47,11 +44,8 @@ func TestCodeInC(t *testing.T) {
 	require.Contains(t, legal, "GCC Runtime Library Exception")
 }
 
-// TestRuntimeOfMinGW is in agents for Windows on amd64, whose C compiler it belongs to, and not where there is no C.
-func TestRuntimeOfMinGW(t *testing.T) {
-	if testlab.RanUnraced(t) { // licences: see TestLicences
-		return
-	}
+// licencesOfMinGW: its runtime is in agents for Windows on amd64, whose C compiler it belongs to, and not where there is no C.
+func licencesOfMinGW(t *testing.T) {
 	folders, err := moduleFolders(t.Context())
 	require.NoError(t, err)
 	of := func(cgo string) *buildinfo.BuildInfo {

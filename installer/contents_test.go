@@ -19,11 +19,19 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// TestLicences: what a vendor may not ship, or is under no licence that anybody knows, fails the build and is named.
+// TestLicences are in one process, since their table takes long to build, ten seconds with the race detector.
 func TestLicences(t *testing.T) {
-	if testlab.RanUnraced(t) { // as all tests of licences: with the race detector, the table of those takes ten seconds to build
+	if testlab.RanUnraced(t) {
 		return
 	}
+	t.Run("of a module", licencesOfModule)
+	t.Run("of this program", licencesOfThisProgram)
+	t.Run("of code in C", licencesOfCodeInC)
+	t.Run("of MinGW", licencesOfMinGW)
+}
+
+// licencesOfModule: what a vendor may not ship, or is under no licence that anybody knows, fails the build and is named.
+func licencesOfModule(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                    "example.org/m v1 is under no licence that is known",
 		"All rights reserved": "is under no licence that is known",
@@ -54,11 +62,8 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestModulesOfThisProgram are all under licences that are known.
-func TestModulesOfThisProgram(t *testing.T) {
-	if testlab.RanUnraced(t) { // licences: see TestLicences
-		return
-	}
+// licencesOfThisProgram: its modules are all under licences that are known.
+func licencesOfThisProgram(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	program, err := os.ReadFile(self)

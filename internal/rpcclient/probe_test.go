@@ -216,7 +216,7 @@ func TestTenBlackHolesAndTheClientLast(t *testing.T) {
 		}
 		s := m.serve(fakeserver.Options{Ports: ports[10:]})
 		opts := m.quick(ports...)
-		opts.ProbeTimeout = quick().ProbeTimeout // black holes are waited for
+		opts.ProbeTimeout, opts.StopTimeout = quick().ProbeTimeout, time.Second // black holes are waited for, at the end as well
 		h := m.start(opts)
 		h.publish(devices.True)
 		has(t, s, devices.True)

@@ -16,6 +16,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
+	"sidetone/internal/testlab"
 )
 
 // TestLearnFiles learns from recordings. What they teach stands in the first line of each file
@@ -113,6 +114,9 @@ func (r inventor) session() (s learn.Session, how string) {
 // TestLearnInvented requires that what is learnt from headsets that are made up always stands the
 // independent check, and that what they send is mostly found.
 func TestLearnInvented(t *testing.T) {
+	if testlab.RanUnraced(t) { // it has one goroutine
+		return
+	}
 	anchored := 0
 	found := map[string]int{}
 	for seed := range uint64(300) {
@@ -229,6 +233,9 @@ func FuzzLearnReports(f *testing.F) {
 // TestLearnSpeed is no measurement: a session of an hour of a chatty device must come to an end
 // while somebody waits for it.
 func TestLearnSpeed(t *testing.T) {
+	if testlab.RanUnraced(t) { // it has one goroutine
+		return
+	}
 	s := newStudio(headset("hidraw0", 3, vendorReports(1)))
 	r := inventor{rand.New(rand.NewPCG(1, 1))}
 	s.act(6, func(bool) {

@@ -4,21 +4,26 @@ package screen
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	paint "image/draw"
 	"image/png"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // A Screen is an X server without a monitor. It ends with the test.
 type Screen struct {
-	tb testing.TB
+	tb    testing.TB
+	frame string // the file into which the server maps what it shows
 	// Display names it, for DISPLAY.
 	Display string
 }
@@ -29,8 +34,8 @@ func New(tb testing.TB, width, height int) *Screen {
 	number, write, err := os.Pipe()
 	require.NoError(tb, err)
 	defer number.Close()
-	size := fmt.Sprintf("%dx%dx24", width, height)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-nolisten", "tcp", "-noreset") //nolint:noctx // it ends with the test
+	folder, size := tb.TempDir(), fmt.Sprintf("%dx%dx24", width, height)
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-fbdir", folder, "-nocursor", "-nolisten", "tcp", "-noreset") //nolint:noctx // it ends with the test
 	x.ExtraFiles = []*os.File{write}
 	require.NoError(tb, x.Start(), "run 'make deps'")
 	tb.Cleanup(func() {
@@ -40,7 +45,7 @@ func New(tb testing.TB, width, height int) *Screen {
 	require.NoError(tb, write.Close())
 	display, err := bufio.NewReader(number).ReadString('\n')
 	require.NoError(tb, err)
-	return &Screen{tb, ":" + strings.TrimSpace(display)}
+	return &Screen{tb, filepath.Join(folder, "Xvfb_screen0"), ":" + strings.TrimSpace(display)}
 }
 
 func (s *Screen) do(name string, args ...string) []byte {
@@ -54,12 +59,47 @@ func (s *Screen) do(name string, args ...string) []byte {
 	return out
 }
 
-// Picture returns what the screen shows.
+// Picture returns what the screen shows once nothing has been drawn for a moment, or after a second.
 func (s *Screen) Picture() image.Image {
 	s.tb.Helper()
-	picture, err := png.Decode(bytes.NewReader(s.do("import", "-window", "root", "png:-")))
+	var frame, before []byte
+	for range 10 {
+		var err error
+		before = frame
+		frame, err = os.ReadFile(s.frame)
+		require.NoError(s.tb, err)
+		if bytes.Equal(frame, before) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	picture, err := decode(frame)
 	require.NoError(s.tb, err)
-	return pixels(picture, picture.Bounds())
+	return picture
+}
+
+// decode returns the picture in an X window dump with 32 bits for each pixel: a header, a table of colours that such a screen has no need
+// of, and rows of pixels, each blue, green, red and a byte without a meaning.
+//
+//go:norace
+func decode(dump []byte) (*image.RGBA, error) {
+	const fields, colour = 25, 12 // the number of the header's fields, and the bytes of a colour
+	if len(dump) < fields*4 {
+		return nil, errors.New("the picture of the screen is cut off")
+	}
+	field := func(i int) int { return int(binary.BigEndian.Uint32(dump[i*4:])) }
+	start, width, height, bits, stride := field(0)+field(19)*colour, field(4), field(5), field(11), field(12)
+	if bits != 32 || stride < width*4 || len(dump) < start+height*stride {
+		return nil, fmt.Errorf("the picture of the screen has %d bits for a pixel, %d×%d pixels and %d bytes", bits, width, height, len(dump))
+	}
+	p := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		row := dump[start+y*stride:]
+		for x, to := 0, p.Pix[y*p.Stride:]; x < width*4; x += 4 {
+			to[x], to[x+1], to[x+2], to[x+3] = row[x+2], row[x+1], row[x], 0xff
+		}
+	}
+	return p, nil
 }
 
 // pixels returns a part of a picture, or the whole picture if it is an RGBA image already.
@@ -91,6 +131,8 @@ func (s *Screen) Press(keys ...string) {
 }
 
 // Differing returns the smallest rectangle that holds all differences of two pictures in a part of them.
+//
+//go:norace
 func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
 	in = in.Intersect(a.Bounds()).Intersect(b.Bounds())
 	p, q := pixels(a, in), pixels(b, in)
