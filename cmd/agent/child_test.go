@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 	}
 	paths.Etc = "/nonexistent" // nor what is set on this machine
 	flag.Parse()
-	_ = flag.Set("test.parallel", "12") // tests wait for other processes most of the time
+	_ = flag.Set("test.parallel", "10") // tests wait for other processes most of the time
 	// It removes old files of the log, for the process's life.
 	removesOldLogs := goleak.IgnoreTopFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun")
 	var err error

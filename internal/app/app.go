@@ -132,7 +132,10 @@ func (a *App) open() error {
 		a.log.Warn("settings", "note", health.English.Phrase(*set.Ignored))
 	}
 	take := a.takeLocks
-	if a.opts.AwaitLocks && !a.opts.Replace {
+	switch {
+	case a.opts.Replace:
+		take = a.takeLocksTwice
+	case a.opts.AwaitLocks:
 		take = func() error { return a.awaitLocks(context.Background(), shutdownTimeout+takeTimeout) }
 	}
 	switch err = take(); {

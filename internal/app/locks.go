@@ -19,6 +19,21 @@ func (a *App) takeLocks() error {
 	return err
 }
 
+// giveWayTime is how long an agent that is to replace another one leaves free locks free. They are free for a moment as well while a third
+// agent takes over from that one. It tries to get them every lockInterval, and knows what that one knew.
+const giveWayTime = 2 * lockInterval
+
+// takeLocksTwice is takeLocks that gives way.
+func (a *App) takeLocksTwice() error {
+	err := a.takeLocks()
+	if err == nil {
+		a.releaseLocks()
+		time.Sleep(giveWayTime)
+		err = a.takeLocks()
+	}
+	return err
+}
+
 // awaitLocks is takeLocks that gives another agent some time to let go.
 func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
 	over := time.After(within)

@@ -47,6 +47,7 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 		return onRefused, err
 	} else {
 		a.handover.apply(onGone)
+		time.Sleep(giveWayTime)
 	}
 	if err = a.awaitLocks(ctx, takeTimeout); err == nil {
 		err = a.applyHandover(known)
