@@ -35,7 +35,8 @@ func New(tb testing.TB, width, height int) *Screen {
 	require.NoError(tb, err)
 	defer number.Close()
 	folder, size := tb.TempDir(), fmt.Sprintf("%dx%dx24", width, height)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", size, "-fbdir", folder, "-nocursor", "-nolisten", "tcp", "-noreset") //nolint:noctx // it ends with the test
+	args := []string{"-displayfd", "3", "-screen", "0", size, "-fbdir", folder, "-nocursor", "-nolisten", "tcp", "-noreset"}
+	x := exec.Command("Xvfb", args...) //nolint:noctx // it ends with the test
 	x.ExtraFiles = []*os.File{write}
 	require.NoError(tb, x.Start(), "run 'make deps'")
 	tb.Cleanup(func() {
