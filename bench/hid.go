@@ -75,7 +75,7 @@ func runHIDAgent(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("the agent needs the folder that holds sys and dev")
 	}
-	app.TuneProcess()
+	app.TuneRuntime(os.Getenv)
 	c, _, problems := config.Load(config.Options{Env: os.Environ()})
 	if len(problems) > 0 {
 		return errors.New(problems[0].String())

@@ -30,7 +30,7 @@ func newReplaced(t *testing.T, settings ...string) *controlled {
 		"SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_HID=false", "SIDETONE_RPC_TOKEN_EVERY=1s",
 		"SIDETONE_SOURCES_FILES=" + write(t, "endpoints.yaml", "endpoints: ["+microphone("Mic")+"]\n"),
 	}, settings...)...)
-	a.raced = true
+	a.raceDetector = true                         // no other test has two agents that hand over
 	require.NoError(t, os.Chmod(a.folder, 0o700)) // else no lock would count
 	client, err := fakeserver.Start(fakeserver.Options{
 		Profile: fakeserver.Desktop, Ports: []int{0}, IPCDir: a.folder, ClientIDs: []string{clientID}, Refill: time.Second,

@@ -61,7 +61,7 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	if own := identityOf(set); inPlaceOf != "" && inPlaceOf != own {
 		return fmt.Errorf("this program and its catalogue are for %s, and the agent that has started it is for %s, and goes on", own, inPlaceOf)
 	}
-	app.TuneProcess()
+	app.TuneRuntime(host.Getenv)
 	level := new(slog.LevelVar)
 	level.Set(set.Config.Log.Level.Slog())
 	log, logFile := runLog(cmd.ErrOrStderr(), set, level)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -29,15 +28,6 @@ import (
 	"sidetone/internal/signal"
 	"sidetone/internal/timeline"
 )
-
-// TuneProcess sets up the Go runtime of a process that is only the agent. It must come before anything else allocates much.
-func TuneProcess() {
-	const gcPercent = 25 // keeps the heap small: the agent runs all day and has time
-	debug.SetGCPercent(gcPercent)
-	// From an event to a client's list, each goroutine waits for the one before. With a second processor each hand-over would wake a
-	// thread, on another core. A goroutine in a system call does not hold the processor.
-	runtime.GOMAXPROCS(1)
-}
 
 // Options configure an App.
 type Options struct {
@@ -134,7 +124,7 @@ func (a *App) open() error {
 	take := a.takeLocks
 	switch {
 	case a.opts.Replace:
-		take = a.takeLocksTwice
+		take = a.takeLocksGivingWay
 	case a.opts.AwaitLocks:
 		take = func() error { return a.awaitLocks(context.Background(), shutdownTimeout+takeTimeout) }
 	}

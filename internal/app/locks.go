@@ -19,19 +19,27 @@ func (a *App) takeLocks() error {
 	return err
 }
 
-// giveWayTime is how long an agent that is to replace another one leaves free locks free. They are free for a moment as well while a third
-// agent takes over from that one. It tries to get them every lockInterval, and knows what that one knew.
+// giveWayTime is how long an agent that is to replace another one leaves free locks alone. They are free for a moment as well while a third
+// agent takes over: that one retries every lockInterval and has the old agent's state, so it should get them.
 const giveWayTime = 2 * lockInterval
 
-// takeLocksTwice is takeLocks that gives way.
-func (a *App) takeLocksTwice() error {
+// takeLocksGivingWay takes the locks. If they were free, it releases them for giveWayTime, and tries again.
+func (a *App) takeLocksGivingWay() error {
 	err := a.takeLocks()
-	if err == nil {
+	if err == nil && a.lock != nil { // else there is nothing for which agents could compete
 		a.releaseLocks()
-		time.Sleep(giveWayTime)
+		giveWay(context.Background())
 		err = a.takeLocks()
 	}
 	return err
+}
+
+// giveWay waits for giveWayTime, or until ctx ends.
+func giveWay(ctx context.Context) {
+	select {
+	case <-time.After(giveWayTime):
+	case <-ctx.Done():
+	}
 }
 
 // awaitLocks is takeLocks that gives another agent some time to let go.

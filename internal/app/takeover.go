@@ -43,11 +43,15 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 	})
 	if err == nil {
 		a.handover.apply(onLetGo)
-	} else if err = a.handoverRefusal(ctx, err); err != nil {
-		return onRefused, err
 	} else {
+		neverThere := errors.Is(err, control.ErrNotRunning)
+		if err = a.handoverRefusal(ctx, err); err != nil {
+			return onRefused, err
+		}
 		a.handover.apply(onGone)
-		time.Sleep(giveWayTime)
+		if neverThere { // it may have let go for a third agent
+			giveWay(ctx)
+		}
 	}
 	if err = a.awaitLocks(ctx, takeTimeout); err == nil {
 		err = a.applyHandover(known)

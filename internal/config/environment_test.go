@@ -29,7 +29,7 @@ var environment = regexp.MustCompile(`\bos\.(Getenv|LookupEnv|Environ|ExpandEnv|
 // TestNothingFindsTheUserByItself keeps tests from reaching what they did not make: packages are told by their
 // callers where everything is.
 func TestNothingFindsTheUserByItself(t *testing.T) {
-	if testlab.RanUnraced(t) { // it has one goroutine
+	if testlab.RanUnraced(t) { // one goroutine: the race detector only slows it down
 		return
 	}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

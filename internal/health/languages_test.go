@@ -23,7 +23,7 @@ var names = []string{
 
 // TestEveryLanguageSaysItAll: of every condition, as it is raised, a reader gets words of his language, and what others say in quotation marks.
 func TestEveryLanguageSaysItAll(t *testing.T) {
-	if testlab.RanUnraced(t) { // it has one goroutine
+	if testlab.RanUnraced(t) { // one goroutine: the race detector only slows it down
 		return
 	}
 	raised := healthtest.Recorded()

@@ -135,17 +135,20 @@ func isUnsupported(err error) bool {
 // prune forgets the clients that have gone, and ends attempts that may not go on.
 func (c *Client) prune() {
 	gone := func(p *peer) bool { return p.empty() && p.attempt == nil }
-	// A link outlives the socket over which it was opened: it ends with its client, and until then the client may hold a list.
-	withoutLink := func(p *peer) bool {
-		return !c.inSession(p) && slices.Contains([]State{Searching, occupied, Connecting, Waiting}, c.stateOf(p))
+	// The state alone does not tell: before its first answer a session is Connecting, but the client may already hold the list, and the
+	// connection works without the socket over which it was opened.
+	hasNoSession := func(p *peer) bool {
+		return read(c, func() bool {
+			return !p.inSession && slices.Contains([]State{Searching, occupied, Connecting, Waiting}, p.status.State)
+		})
 	}
 	for _, p := range c.peers {
 		switch {
 		case gone(p):
 			p.dropConn()
 		case p.attempt == nil, p.attempt.excluded: // its farewell is under way
-		case p.empty() && withoutLink(p):
-			c.yield(p)
+		case p.empty() && hasNoSession(p):
+			p.attempt.exclude() // a session may have begun just now
 		case c.isSurplus(p):
 			p.attempt.exclude()
 		case c.mustYield(p):

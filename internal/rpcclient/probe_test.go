@@ -216,7 +216,7 @@ func TestTenBlackHolesAndTheClientLast(t *testing.T) {
 		}
 		s := m.serve(fakeserver.Options{Ports: ports[10:]})
 		opts := m.quick(ports...)
-		opts.ProbeTimeout, opts.StopTimeout = quick().ProbeTimeout, time.Second // black holes are waited for, at the end as well
+		opts.ProbeTimeout, opts.StopTimeout = quick().ProbeTimeout, time.Second // probes without an answer run to their timeout, and so does the stop
 		h := m.start(opts)
 		h.publish(devices.True)
 		has(t, s, devices.True)

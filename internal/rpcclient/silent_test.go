@@ -98,8 +98,8 @@ func TestAResendWhileTheFirstAnswerIsAwaited(t *testing.T) {
 	})
 }
 
-// TestTheSocketGoesWhileTheFirstAnswerIsAwaited: a client that lets nobody else in keeps the session that it has, and is told of the end.
-func TestTheSocketGoesWhileTheFirstAnswerIsAwaited(t *testing.T) {
+// TestSessionSurvivesItsSocketBeforeTheFirstAnswer: a client that begins to refuse connections keeps the one that it has, and gets the farewell.
+func TestSessionSurvivesItsSocketBeforeTheFirstAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		f := fakeserver.Fault{Kind: fakeserver.FaultAnswerLate, Delay: time.Second, Times: 1}
 		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: f})

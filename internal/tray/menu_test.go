@@ -206,7 +206,7 @@ func TestAllMenusHaveTheSameRows(t *testing.T) {
 
 // TestEveryRowFits in every language that there is: it says something, is no longer than a row may be, and leaves nothing open.
 func TestEveryRowFits(t *testing.T) {
-	if testlab.RanUnraced(t) { // it has one goroutine
+	if testlab.RanUnraced(t) { // one goroutine: the race detector only slows it down
 		return
 	}
 	marks := strings.NewReplacer("\u2068", "", "\u2069", "") // which take no room

@@ -114,7 +114,7 @@ func (r inventor) session() (s learn.Session, how string) {
 // TestLearnInvented requires that what is learnt from headsets that are made up always stands the
 // independent check, and that what they send is mostly found.
 func TestLearnInvented(t *testing.T) {
-	if testlab.RanUnraced(t) { // it has one goroutine
+	if testlab.RanUnraced(t) { // one goroutine: the race detector only slows it down
 		return
 	}
 	anchored := 0
@@ -233,7 +233,7 @@ func FuzzLearnReports(f *testing.F) {
 // TestLearnSpeed is no measurement: a session of an hour of a chatty device must come to an end
 // while somebody waits for it.
 func TestLearnSpeed(t *testing.T) {
-	if testlab.RanUnraced(t) { // it has one goroutine
+	if testlab.RanUnraced(t) { // one goroutine: the race detector only slows it down
 		return
 	}
 	s := newStudio(headset("hidraw0", 3, vendorReports(1)))

@@ -4,8 +4,6 @@ package screen
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"image"
 	paint "image/draw"
@@ -74,33 +72,9 @@ func (s *Screen) Picture() image.Image {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	picture, err := decode(frame)
+	picture, err := decodeXWD(frame)
 	require.NoError(s.tb, err)
 	return picture
-}
-
-// decode returns the picture in an X window dump with 32 bits for each pixel: a header, a table of colours that such a screen has no need
-// of, and rows of pixels, each blue, green, red and a byte without a meaning.
-//
-//go:norace
-func decode(dump []byte) (*image.RGBA, error) {
-	const fields, colour = 25, 12 // the number of the header's fields, and the bytes of a colour
-	if len(dump) < fields*4 {
-		return nil, errors.New("the picture of the screen is cut off")
-	}
-	field := func(i int) int { return int(binary.BigEndian.Uint32(dump[i*4:])) }
-	start, width, height, bits, stride := field(0)+field(19)*colour, field(4), field(5), field(11), field(12)
-	if bits != 32 || stride < width*4 || len(dump) < start+height*stride {
-		return nil, fmt.Errorf("the picture of the screen has %d bits for a pixel, %d×%d pixels and %d bytes", bits, width, height, len(dump))
-	}
-	p := image.NewRGBA(image.Rect(0, 0, width, height))
-	for y := range height {
-		row := dump[start+y*stride:]
-		for x, to := 0, p.Pix[y*p.Stride:]; x < width*4; x += 4 {
-			to[x], to[x+1], to[x+2], to[x+3] = row[x+2], row[x+1], row[x], 0xff
-		}
-	}
-	return p, nil
 }
 
 // pixels returns a part of a picture, or the whole picture if it is an RGBA image already.
@@ -132,6 +106,7 @@ func (s *Screen) Press(keys ...string) {
 }
 
 // Differing returns the smallest rectangle that holds all differences of two pictures in a part of them.
+// It looks at each pixel, for which the race detector is too slow.
 //
 //go:norace
 func Differing(a, b image.Image, in image.Rectangle) (r image.Rectangle) {
