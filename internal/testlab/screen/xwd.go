@@ -20,8 +20,8 @@ const (
 	xwdColorSize = 12 // in bytes, of an entry of the colour table, which follows the header
 )
 
-// decodeXWD returns the picture in an X window dump (XWD, the format of Xvfb -fbdir) with 32 bits for each pixel: blue, green, red and a byte
-// without a meaning. It looks at each pixel, for which the race detector is too slow.
+// decodeXWD returns the picture in an X window dump (XWD, the format of Xvfb -fbdir) with 32 bits for each pixel: blue, green, red and a
+// byte without a meaning. It looks at each pixel, for which the race detector is too slow.
 //
 //go:norace
 func decodeXWD(dump []byte) (*image.RGBA, error) {
