@@ -50,7 +50,7 @@ type agentRun struct {
 	program   string   // a copy of this binary; "": this one
 	output    *os.File // where its log is, in place of log; nil: there
 
-	raceDetector bool // it runs with the race detector, as it always does beside PulseAudio
+	raceDetector bool // it runs with the race detector: beside PulseAudio, unless a test says otherwise
 
 	cmd   *exec.Cmd
 	log   *lines
@@ -63,7 +63,10 @@ func newAgentRun(t *testing.T, sound *testlab.SoundServer, settings ...string) *
 	t.Helper()
 	catalogue, err := filepath.Abs("../../examples/acme.yaml")
 	require.NoError(t, err)
-	return &agentRun{t: t, ctx: deadline(t), sound: sound, folder: openFolder(t), catalogue: catalogue, env: settings}
+	return &agentRun{
+		t: t, ctx: deadline(t), sound: sound, folder: openFolder(t), catalogue: catalogue, env: settings,
+		raceDetector: sound != nil && sound.Kind() == testlab.PulseAudio,
+	}
 }
 
 // openFolder is a folder for all users, with the short path that sockets need.
@@ -98,12 +101,11 @@ func (a *agentRun) start() {
 	case a.program != "":
 		a.cmd.Path = a.program
 	case a.user != nil:
-	case a.raceDetector, a.sound != nil && a.sound.Kind() == testlab.PulseAudio:
-		a.cmd.Env = append(a.cmd.Env, "GOMAXPROCS=4") // more orders of events than with one, as it ships
-	default: // its code runs with the race detector elsewhere
-		path, err := unraced()
+	case a.raceDetector:
+		self, err := os.Executable()
 		require.NoError(a.t, err)
-		a.cmd.Path = path
+		a.cmd.Path = self
+		a.cmd.Env = append(a.cmd.Env, "GOMAXPROCS=4") // more orders of events than with one, as it ships
 	}
 	a.log, a.read = newLines(), 0
 	a.cmd.Stdout, a.cmd.Stderr = a.log, a.log

@@ -45,7 +45,7 @@ const patience = 60 * time.Second
 // built is the folder of the programs that tests build. Every user may run them.
 var built string
 
-// unraced is this binary without the race detector, for verbs that only ask or read: what they call is tested with it elsewhere.
+// unraced is this binary without the race detector.
 var unraced = sync.OnceValues(func() (string, error) { return testlab.BuildUnraced(built) })
 
 func TestMain(m *testing.M) {
@@ -122,14 +122,14 @@ func privateEnv(t *testing.T, base []string, extra ...string) []string {
 	return append(env, extra...)
 }
 
-// child prepares the agent with the given arguments.
+// child prepares the agent with the given arguments. It runs without the race detector: what verbs call is tested with it elsewhere.
 func child(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
+	program, err := unraced()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, self, args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = env
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
@@ -144,11 +144,7 @@ type output struct {
 // sidetone runs a command of the agent to its end, with nothing set but what env says.
 func sidetone(t *testing.T, env []string, args ...string) output {
 	t.Helper()
-	cmd := child(t, privateEnv(t, nil, env...), args...)
-	var err error
-	cmd.Path, err = unraced()
-	require.NoError(t, err)
-	return runToEnd(t, cmd)
+	return runToEnd(t, child(t, privateEnv(t, nil, env...), args...))
 }
 
 func runToEnd(t *testing.T, cmd *exec.Cmd) output {

@@ -86,6 +86,7 @@ func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
+	d.raceDetector = false // it starts often, and does nothing that no other test does
 	state := t.TempDir()
 	d.env = append(d.env, "XDG_STATE_HOME="+state)
 	d.plugForTest(headset700)

@@ -40,12 +40,20 @@ func (a doctorAnswer) problems() []finding {
 	return slices.DeleteFunc(slices.Clone(a.Findings), func(f finding) bool { return f.Severity != health.Problem })
 }
 
+// newAsked prepares an agent that is only asked, which others are with the race detector.
+func newAsked(t *testing.T) *controlled {
+	t.Helper()
+	d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+	d.raceDetector = false
+	return d
+}
+
 // TestDoctor asks it about real agents, in the states in which users ask.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	t.Run("all well", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
@@ -62,7 +70,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no client", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		require.NoError(t, d.client.Close())
 		d.start()
 		d.plugForTest(headset700)
@@ -73,7 +81,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("a client that does not know the command", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		require.NoError(t, d.client.Close())
 		d.env = append(d.env, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
 		d.fake("arrpc")
@@ -86,7 +94,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no device", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		d.start()
 		d.hasNone()
 		a := d.doctor(health.OK, "has accepted the latest list, of 0 devices")
@@ -95,7 +103,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("a model that the catalogue does not know", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		d.start()
 		d.hasNone()
 		unknown := headset700
@@ -107,7 +115,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no agent", func(t *testing.T) {
 		t.Parallel()
-		d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
+		d := newAsked(t)
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)

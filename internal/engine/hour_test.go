@@ -30,7 +30,11 @@ func seeds(fixed ...uint64) []uint64 {
 	return fixed
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // an hour over the machine's sockets waits about half of its time
+	goleak.VerifyTestMain(m, ipctest.Kept)
+}
 
 // The decks of faults that can meet each transport, in the words of fakeserver.ParseFault.
 var (

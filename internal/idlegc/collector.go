@@ -64,6 +64,7 @@ func (c *Collector) turnOff() {
 	if c.off {
 		return
 	}
+	debug.FreeOSMemory() // or what the work needed for a moment would be kept, and allowed, until there is more of it
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + allowance)

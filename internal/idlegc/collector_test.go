@@ -67,3 +67,18 @@ func TestWorkThatNobodyTellsOf(t *testing.T) {
 	require.Greater(t, after.NumGC, before.NumGC)
 	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+2*allowance)
 }
+
+// TestMemoryIsGivenBack: what work has used for a moment is not kept until there is more of it.
+func TestMemoryIsGivenBack(t *testing.T) {
+	c := NewCollector()
+	defer restore(c)
+	c.timer.Stop()
+	var before, after runtime.MemStats
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&before)
+	sink = make([]byte, 16<<20)
+	sink = nil
+	c.check()
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+allowance)
+}
