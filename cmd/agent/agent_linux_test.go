@@ -47,10 +47,10 @@ type agentRun struct {
 	env       []string // settings, in the form NAME=value of the environment
 	args      []string // further arguments
 	user      *syscall.SysProcAttr
-	program   string   // a copy of this binary; "": this one
+	program   string   // a copy of this binary to start; "": this one, or its twin without the race detector
 	output    *os.File // where its log is, in place of log; nil: there
 
-	raceDetector bool // it runs with the race detector: beside PulseAudio, unless a test says otherwise
+	raceDetector bool // it runs with the race detector: beside PulseAudio, unless a test says otherwise; program and user override it
 
 	cmd   *exec.Cmd
 	log   *lines

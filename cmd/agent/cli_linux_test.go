@@ -22,7 +22,7 @@ func TestUnreadableCatalogue(t *testing.T) {
 	for _, f := range []string{folder, filepath.Dir(folder)} { // the file itself is what cannot be read
 		require.NoError(t, os.Chmod(f, 0o755))
 	}
-	cmd := child(t, privateEnv(t, nil, "HOME=/nonexistent", "XDG_CONFIG_HOME="), "run", "--catalogue", file)
+	cmd := racedChild(t, privateEnv(t, nil, "HOME=/nonexistent", "XDG_CONFIG_HOME="), "run", "--catalogue", file)
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		cmd.Path = "/proc/self/exe" // the folder of this binary may be root's alone

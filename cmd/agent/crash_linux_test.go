@@ -86,7 +86,7 @@ func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	sound := testlab.SoundForTest(t, testlab.PulseAudio)
 	d := newControlled(t, sound)
-	d.raceDetector = false // it starts often, and does nothing that no other test does
+	d.raceDetector = false // but for safe mode, below: it starts 14 times
 	state := t.TempDir()
 	d.env = append(d.env, "XDG_STATE_HOME="+state)
 	d.plugForTest(headset700)
@@ -109,6 +109,7 @@ func TestCrashLoop(t *testing.T) {
 	for range 3 {
 		end(syscall.SIGABRT)
 	}
+	d.raceDetector = true
 	d.start()
 	d.logged("safe mode: no HID devices, no writes to devices, no miniaudio")
 	d.logged("full list sent")

@@ -40,8 +40,8 @@ func (a doctorAnswer) problems() []finding {
 	return slices.DeleteFunc(slices.Clone(a.Findings), func(f finding) bool { return f.Severity != health.Problem })
 }
 
-// newAsked prepares an agent that is only asked, which others are with the race detector.
-func newAsked(t *testing.T) *controlled {
+// newUnraced prepares an agent without the race detector: other tests ask agents that have it.
+func newUnraced(t *testing.T) *controlled {
 	t.Helper()
 	d := newControlled(t, testlab.SoundForTest(t, testlab.PulseAudio))
 	d.raceDetector = false
@@ -53,7 +53,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	t.Run("all well", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
@@ -70,7 +70,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no client", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		require.NoError(t, d.client.Close())
 		d.start()
 		d.plugForTest(headset700)
@@ -81,7 +81,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("a client that does not know the command", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		require.NoError(t, d.client.Close())
 		d.env = append(d.env, "SIDETONE_RPC_ANSWER_TIMEOUT=300ms")
 		d.fake("arrpc")
@@ -94,7 +94,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no device", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		d.start()
 		d.hasNone()
 		a := d.doctor(health.OK, "has accepted the latest list, of 0 devices")
@@ -103,7 +103,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("a model that the catalogue does not know", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		d.start()
 		d.hasNone()
 		unknown := headset700
@@ -115,7 +115,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("no agent", func(t *testing.T) {
 		t.Parallel()
-		d := newAsked(t)
+		d := newUnraced(t)
 		d.start()
 		hs := d.plugForTest(headset700)
 		d.mute(hs, true)
@@ -139,6 +139,6 @@ func TestDoctor(t *testing.T) {
 func TestDoctorWhereNoTrayIsShown(t *testing.T) {
 	t.Parallel()
 	bus := testlab.StartBus(t)
-	out, _ := child(t, privateEnv(t, nil, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS="+bus.Address()), "doctor").Output()
+	out, _ := racedChild(t, privateEnv(t, nil, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS="+bus.Address()), "doctor").Output()
 	require.Contains(t, string(out), "On GNOME install the extension 'AppIndicator and KStatusNotifierItem Support'")
 }

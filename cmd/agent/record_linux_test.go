@@ -29,7 +29,7 @@ type recordRun struct {
 func (d *controlled) record(args ...string) *recordRun {
 	d.t.Helper()
 	r := &recordRun{t: d.t, file: filepath.Join(d.t.TempDir(), "recording.jsonl")}
-	r.cmd = child(d.t, privateEnv(d.t, nil, d.setting()), append([]string{"record", r.file}, args...)...)
+	r.cmd = racedChild(d.t, privateEnv(d.t, nil, d.setting()), append([]string{"record", r.file}, args...)...)
 	r.cmd.Stderr = &r.said
 	require.NoError(d.t, r.cmd.Start())
 	r.holds(`"begin":`)
@@ -171,7 +171,7 @@ func TestRecordings(t *testing.T) {
 		r.holds(`"hardware_mute":true`)
 	}
 
-	o := runToEnd(t, child(t, privateEnv(t, nil, d.setting()), "record", first.file))
+	o := runToEnd(t, racedChild(t, privateEnv(t, nil, d.setting()), "record", first.file))
 	require.Equal(t, exitFailed, o.code)
 	require.Contains(t, o.stderr, "file exists (--force overwrites it)")
 	require.NotContains(t, first.text(), `"end":`)

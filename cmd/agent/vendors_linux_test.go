@@ -388,7 +388,7 @@ func TestReloadWhileStarting(t *testing.T) {
 	require.NoError(t, err)
 	_, err = log.Write(append(make([]byte, size-1), '\n'))
 	require.NoError(t, err)
-	cmd := child(t, privateEnv(t, nil, "XDG_RUNTIME_DIR="+folder, "SIDETONE_RPC_PORTS=1"),
+	cmd := racedChild(t, privateEnv(t, nil, "XDG_RUNTIME_DIR="+folder, "SIDETONE_RPC_PORTS=1"),
 		"run", "--catalogue", "../../examples/acme.yaml", "--sources-audio=false", "--sources-camera=false", "--sources-hid=false")
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())

@@ -1,5 +1,5 @@
-// Package idlegc keeps the Go runtime from collecting garbage in a process that is idle. The runtime collects every two minutes, which
-// wakes several threads, several times each.
+// Package idlegc keeps the Go runtime from collecting garbage in a process that is idle, except once when its work has ended. The runtime
+// collects every two minutes, which wakes several threads, several times each.
 package idlegc
 
 import (
@@ -57,14 +57,19 @@ func (c *Collector) check() {
 		c.timer.Reset(interval)
 		return
 	}
-	c.turnOff()
-}
-
-func (c *Collector) turnOff() {
 	if c.off {
 		return
 	}
-	debug.FreeOSMemory() // or what the work needed for a moment would be kept, and allowed, until there is more of it
+	c.mu.Unlock() // work that begins now must not wait
+	debug.FreeOSMemory()
+	c.mu.Lock()
+	if !c.waiting && !c.off { // no work has begun
+		c.turnOff()
+	}
+}
+
+// turnOff allows little more memory than is in use, so that garbage of the last work has to be collected before.
+func (c *Collector) turnOff() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + allowance)

@@ -68,7 +68,7 @@ func TestWorkThatNobodyTellsOf(t *testing.T) {
 	require.LessOrEqual(t, after.Sys-after.HeapReleased, before.Sys-before.HeapReleased+2*allowance)
 }
 
-// TestMemoryIsGivenBack: what work has used for a moment is not kept until there is more of it.
+// TestMemoryIsGivenBack: an idle process does not keep the garbage of its last work.
 func TestMemoryIsGivenBack(t *testing.T) {
 	c := NewCollector()
 	defer restore(c)
