@@ -134,6 +134,16 @@ func startForTest(t *testing.T, cmd *exec.Cmd, said *lines) (ended chan struct{}
 	return ended
 }
 
+// racedChild prepares the agent with the given arguments, with the race detector if this binary has it.
+func racedChild(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := child(t, env, args...)
+	var err error
+	cmd.Path, err = os.Executable()
+	require.NoError(t, err)
+	return cmd
+}
+
 // plug plugs a headset in.
 func (a *agentRun) plug(h testlab.Headset) *testlab.PluggedHeadset {
 	a.t.Helper()

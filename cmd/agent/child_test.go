@@ -122,16 +122,6 @@ func privateEnv(t *testing.T, base []string, extra ...string) []string {
 	return append(env, extra...)
 }
 
-// racedChild prepares the agent with the given arguments, with the race detector if this binary has it.
-func racedChild(t *testing.T, env []string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := child(t, env, args...)
-	var err error
-	cmd.Path, err = os.Executable()
-	require.NoError(t, err)
-	return cmd
-}
-
 // child prepares the agent with the given arguments, without the race detector, for verbs that only ask or read: what they call is tested
 // with it elsewhere.
 func child(t *testing.T, env []string, args ...string) *exec.Cmd {
