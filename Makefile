@@ -66,8 +66,8 @@ demo: deps-demo ## plug, mute, unmute and unplug a virtual headset and watch it 
 	$(BIN)/demo
 
 # The target vet has already vetted everything. At the end of each process the race detector would wait a second for reports of
-# goroutines that still run; tests leave none. They use little memory, so that it need not be collected often, and wait a part of their time:
-# on two processors, a third package runs beside two.
+# goroutines that still run; tests leave none. They use little memory, so that it need not be collected often, and wait a part of their
+# time: on two processors, a third package runs beside two.
 .PHONY: test
 test: deps vet ## all tests, with the race detector
 	GORACE=atexit_sleep_ms=0 GOGC=400 $(GO) test -race -p 3 -vet=off -timeout 15m $(PACKAGES)

@@ -147,7 +147,8 @@ func TestControl(t *testing.T) {
 		require.Contains(t, complete("explain", ""), d.microphone()+"\t")
 	})
 	t.Run("a pusher that is killed", func(t *testing.T) {
-		pusher := racedChild(t, privateEnv(t, nil, d.setting()), "push", "acme-headset-700", "hardware_mute=true", "--ttl", "0", "--owner", "suite")
+		pusher := racedChild(t, privateEnv(t, nil, d.setting()),
+			"push", "acme-headset-700", "hardware_mute=true", "--ttl", "0", "--owner", "suite")
 		require.NoError(t, pusher.Start())
 		d.hasList(pair("Acme Headset 700", true)...)
 		require.NoError(t, pusher.Process.Kill())
