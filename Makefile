@@ -36,7 +36,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 # The build and the demo need much less than the tests.
-DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio pactl:pulseaudio-utils libpulse.so.0:libpulse0
+DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio libpulse.so.0:libpulse0
 
 .PHONY: deps-demo
 deps-demo: ## install by apt what the build and the demo need; does nothing if everything is there
@@ -44,7 +44,7 @@ deps-demo: ## install by apt what the build and the demo need; does nothing if e
 
 .PHONY: deps
 deps: ## install by apt what the build, the tests and the demo need; does nothing if everything is there
-	@sh tools/deps.sh $(DEMO_NEEDS) pipewire:pipewire pipewire-pulse:pipewire-pulse \
+	@sh tools/deps.sh $(DEMO_NEEDS) pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium-headless-shell:chromium-headless-shell \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
 	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck msibuild:msitools \

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/jfreymuth/pulse/proto"
 )
 
 // Headset describes a simulated USB headset. Name becomes part of the names of its devices;
@@ -80,10 +81,10 @@ func (s *SoundServer) PlugHeadset(ctx context.Context, h Headset) (*PluggedHeads
 		return nil, err
 	}
 	p := &PluggedHeadset{SourceName: h.Name + "_mic", SinkName: h.Name + "_speaker", server: s}
-	switch taken, err := s.listed(ctx, p.SinkName); {
+	switch taken, err := s.hasSink(ctx, p.SinkName); {
 	case err != nil:
 		return nil, err
-	case taken > 0: // the server would choose another name
+	case taken: // the server would choose another name
 		return nil, fmt.Errorf("testlab: a headset %s is plugged in already", h.Name)
 	}
 	bus := h.Name + "_bus"
@@ -115,8 +116,7 @@ func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 
 // SetMute mutes or unmutes the headset's microphone, as a switch on it would.
 func (p *PluggedHeadset) SetMute(ctx context.Context, mute bool) error {
-	_, err := p.server.pactl(ctx, "set-source-mute", p.SourceName, strconv.FormatBool(mute))
-	return err
+	return p.server.request(ctx, "mute "+p.SourceName, &proto.SetSourceMute{SourceIndex: proto.Undefined, SourceName: p.SourceName, Mute: mute}, nil)
 }
 
 func (p *PluggedHeadset) unload(ctx context.Context) error {
@@ -132,16 +132,20 @@ func (p *PluggedHeadset) unload(ctx context.Context) error {
 
 // wait waits until both devices are listed, or neither is: PipeWire replies earlier.
 func (p *PluggedHeadset) wait(ctx context.Context, present bool) error {
-	what, want := "list the headset", 2
+	what := "list the headset"
 	if !present {
-		what, want = "drop the headset", 0
+		what = "drop the headset"
 	}
-	ctx, cancel := context.WithTimeout(ctx, pactlLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	return p.server.waitFor(ctx, what, func(ctx context.Context) error {
-		listed, err := p.server.listed(ctx, p.SourceName, p.SinkName)
-		if err == nil && listed != want {
-			err = fmt.Errorf("%d of %s and %s are listed", listed, p.SourceName, p.SinkName)
+		source, err := p.server.hasSource(ctx, p.SourceName)
+		if err != nil {
+			return err
+		}
+		sink, err := p.server.hasSink(ctx, p.SinkName)
+		if err == nil && (source != present || sink != present) {
+			err = fmt.Errorf("%s listed: %t, %s listed: %t", p.SourceName, source, p.SinkName, sink)
 		}
 		return err
 	})

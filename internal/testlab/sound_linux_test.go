@@ -154,7 +154,7 @@ func TestHeadsetWithUnusableText(t *testing.T) {
 			require.ErrorContains(t, err, "headset")
 		}
 		_, err := s.LoadModule(deadline(t), "module-no-such")
-		require.ErrorContains(t, err, "load-module module-no-such")
+		require.ErrorContains(t, err, "load module-no-such")
 	})
 }
 

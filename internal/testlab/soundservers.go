@@ -113,14 +113,11 @@ func (s *SoundServer) listens(socket string) func(context.Context) error {
 // answers checks that the server answers and has chosen its default devices, which is the last step of
 // PipeWire's startup.
 func (s *SoundServer) answers(ctx context.Context) error {
-	info, err := s.pactl(ctx, "info")
-	if err != nil {
-		return err
+	info, err := s.info(ctx)
+	if err == nil && (info.DefaultSinkName == "" || strings.HasPrefix(info.DefaultSinkName, "@")) {
+		err = errors.New("no default sink yet")
 	}
-	if _, name, ok := strings.Cut(info, "\nDefault Sink: "); !ok || strings.HasPrefix(name, "@") {
-		return errors.New("no default sink yet")
-	}
-	return nil
+	return err
 }
 
 var errNotHere = errors.New("testlab: private sound servers run on Linux only")
@@ -138,13 +135,12 @@ func SoundAvailable(kind SoundKind) error {
 type program struct{ name, pkg string }
 
 var programs = map[SoundKind][]program{
-	PulseAudio: {{"pulseaudio", "pulseaudio"}, {"pactl", "pulseaudio-utils"}},
+	PulseAudio: {{"pulseaudio", "pulseaudio"}},
 	PipeWire: {
 		{"pipewire", "pipewire"},
 		{"wireplumber", "wireplumber"},
 		{"pipewire-pulse", "pipewire-pulse"},
 		{"dbus-daemon", "dbus"},
-		{"pactl", "pulseaudio-utils"},
 	},
 }
 

@@ -17,8 +17,8 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 		require.NoError(t, testlab.Missing(kind, all))
 		require.ErrorContains(t, testlab.Missing(kind, none), "make deps")
 	}
-	require.ErrorContains(t, testlab.Missing(testlab.PulseAudio, none),
-		"needs pulseaudio, pactl: run `make deps`, or install the package(s) pulseaudio, pulseaudio-utils")
+	require.ErrorContains(t, testlab.Missing(testlab.PipeWire, none),
+		"needs pipewire, wireplumber, pipewire-pulse, dbus-daemon: run `make deps`, or install the package(s) dbus, pipewire, pipewire-pulse, wireplumber")
 	require.ErrorContains(t, testlab.Missing(testlab.PipeWire, func(name string) (string, error) {
 		if name == "wireplumber" {
 			return "", errors.New("not found")
