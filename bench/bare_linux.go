@@ -32,18 +32,18 @@ func followSound(ctx context.Context, b *bare, from []string) error {
 		return err
 	}
 	defer sound.Close()
-	if err := sound.Subscribe(ctx, pulse.MaskOf(pulse.OnSource)); err != nil {
+	if err := sound.Subscribe(ctx, pulse.OnSource); err != nil {
 		return err
 	}
-	sources, err := sound.Sources(ctx)
+	all, err := sound.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(sources, func(s pulse.Source) bool { return s.Name == from[1] })
+	i := slices.IndexFunc(all.Sources, func(s pulse.Source) bool { return s.Name == from[1] })
 	if i < 0 {
 		return fmt.Errorf("the sound server has no source %s", from[1])
 	}
-	if err := b.report(sources[i].Mute); err != nil {
+	if err := b.report(all.Sources[i].Mute); err != nil {
 		return err
 	}
 	for {
@@ -54,7 +54,7 @@ func followSound(ctx context.Context, b *bare, from []string) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		s, err := sound.Source(ctx, sources[i].Index)
+		s, err := sound.Source(ctx, all.Sources[i].Index)
 		if err == nil && s.Mute != b.sent {
 			err = b.report(s.Mute)
 		}

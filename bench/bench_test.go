@@ -238,18 +238,39 @@ func TestComparison(t *testing.T) {
 
 func TestInTurns(t *testing.T) {
 	var order []string
-	round := func(name string, took time.Duration) func(context.Context) (sample, error) {
-		return func(context.Context) (sample, error) {
+	named := func(name string, took time.Duration) round {
+		return func(context.Context) sample {
 			order = append(order, name)
-			return sample{took, took}, nil
+			return sample{took, took}
 		}
 	}
-	c, err := inTurns(t.Context(), 2, round("agent", 2), round("bare", 1))
-	require.NoError(t, err)
+	c := inTurns(t.Context(), 2, named("agent", 2), named("bare", 1))
 	require.Equal(t, []string{"bare", "agent", "bare", "agent"}, order)
 	require.Equal(t, comparison{agent: sample{2, 2, 2, 2}, bare: sample{1, 1, 1, 1}}, c)
-	_, err = inTurns(t.Context(), 2, round("agent", 2), func(context.Context) (sample, error) { return nil, os.ErrClosed })
+}
+
+func TestAFailureEndsTheMeasurement(t *testing.T) {
+	var b bench
+	var order []string
+	open := func(context.Context, *bench) *lab {
+		b.cleanup(func() error { order = append(order, "lab"); return os.ErrExist })
+		return nil
+	}
+	_, err := b.measureOne(t.Context(), measurement{labs: []openLab{open}, measure: func(ctx context.Context, b *bench, _ []*lab) []row {
+		b.cleanup(func() error { order = append(order, "child"); return nil })
+		defer func() { order = append(order, "deferred") }()
+		b.doing = "over ipc"
+		b.check(nil)
+		inTurns(ctx, 2, func(context.Context) sample { order = append(order, "agent"); return nil }, func(context.Context) sample {
+			b.check(os.ErrClosed)
+			return nil
+		})
+		return nil
+	}})
 	require.ErrorIs(t, err, os.ErrClosed)
+	require.ErrorIs(t, err, os.ErrExist, "what fails at the end counts, too")
+	require.ErrorContains(t, err, "over ipc: ")
+	require.Equal(t, []string{"deferred", "child", "lab"}, order)
 }
 
 func TestProgramsCheckTheirArguments(t *testing.T) {
@@ -263,7 +284,12 @@ func openPlace(t *testing.T, s setup) *child {
 	p, err := s.open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.close()) })
-	c := &child{name: "program", place: p, log: filepath.Join(t.TempDir(), "log"), waiting: t.Context()}
+	b := &bench{}
+	t.Cleanup(func() {
+		b.runCleanups()
+		require.NoError(t, b.failed)
+	})
+	c := &child{bench: b, name: "program", place: p, log: filepath.Join(t.TempDir(), "log"), waiting: t.Context()}
 	require.NoError(t, os.WriteFile(c.log, []byte("last words"), 0o600))
 	return c
 }
@@ -303,13 +329,14 @@ func preparedPayloads(t *testing.T) string {
 }
 
 // plugHID plugs a headset into a lab of its own.
-func plugHID(t *testing.T) (*testlab.HIDTree, *testlab.HIDNode) {
-	lab, err := testlab.NewHIDTree(t.TempDir())
+func plugHID(t *testing.T) (root string, headset *testlab.HIDNode) {
+	root = t.TempDir()
+	lab, err := testlab.NewHIDTree(root)
 	require.NoError(t, err)
-	headset, err := lab.Plug(hidHeadset)
+	headset, err = lab.Plug(hidHeadset)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, headset.Unplug()) })
-	return lab, headset
+	return root, headset
 }
 
 // turnAndSee turns the headset's switch a few times.
@@ -325,13 +352,13 @@ func turnAndSee(t *testing.T, headset *testlab.HIDNode, c *child) {
 func TestHIDAgent(t *testing.T) {
 	for _, s := range []setup{overIPC, overWebSocket} {
 		t.Run(string(s.transports[0]), func(t *testing.T) {
-			lab, headset := plugHID(t)
+			root, headset := plugHID(t)
 			c := openPlace(t, s)
 			for _, setting := range c.settings() {
 				name, value, _ := strings.Cut(setting, "=")
 				t.Setenv(name, value)
 			}
-			runs(t, runHIDAgent, lab.Root())
+			runs(t, runHIDAgent, root)
 			turnAndSee(t, headset, c)
 			require.Equal(t, s.transports[0], c.clients[0].last.Transport)
 		})
@@ -355,9 +382,7 @@ func TestPushes(t *testing.T) {
 	c := openPlace(t, overIPC)
 	runs(t, programs[pushBare], c.controlSocket(), string(fakeserver.IPC), c.clients[0].IPCPath(), preparedPayloads(t))
 	arrives(t, c, "the headset", lists)
-	took, err := alternatePushes(t.Context(), c, 4)
-	require.NoError(t, err)
-	require.Len(t, took, 4)
+	require.Len(t, alternatePushes(t.Context(), c, 4), 4)
 	require.True(t, mutes(c.clients[0].last, false))
 
 	p, err := dialPusher(t.Context(), c.controlSocket())
@@ -375,9 +400,7 @@ func TestFlood(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- programs[pushBare](ctx, args) }()
 	arrives(t, c, "the headset", lists)
-	f, err := connectPushers(t.Context(), c)
-	require.NoError(t, err)
-	defer f.close()
+	f := connectPushers(t.Context(), c)
 	require.NoError(t, f.makeChanges(t.Context(), 10_000, 100*time.Millisecond))
 	require.NoError(t, f.last(t.Context(), int(f.next.Add(1))))
 	sent := int(f.sent.Load()) + 1

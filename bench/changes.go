@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -20,63 +19,48 @@ const (
 
 // measureChanges presses the headset's mute button and measures the time until the client has the
 // whole payload, through the agent and through the bare path.
-func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) ([]row, error) {
-	return func(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) []row {
+	return func(ctx context.Context, b *bench, labs []*lab) (rows []row) {
 		for _, s := range setups {
+			b.doing = fmt.Sprintf("over %s", s.transports[0])
 			for _, l := range labs {
-				took, err := inTurns(ctx, 10, l.changes(l.agent, s), l.changes(l.bare, s))
-				if err != nil {
-					return nil, fmt.Errorf("over %s: %w", s.transports[0], err)
-				}
+				took := inTurns(ctx, 10, l.changes(l.agent, s), l.changes(l.bare, s))
 				what := fmt.Sprintf("%s over %s to payload complete at the client", l.what, s.transports[0])
 				rows = append(rows, took.row(what, 50, "bare path", l.p50), took.row(what, 99, "bare path", l.p99))
 			}
 		}
-		rows[0].note = labs[0].note
-		return rows, nil
+		b.doing, rows[0].note = "", labs[0].note
+		return rows
 	}
 }
 
 // changes is a round in which a program is started and the button pressed. It returns how long each press took.
-func (l *lab) changes(program func(*place) command, s setup) func(context.Context) (sample, error) {
-	return l.round(program, s, func(ctx context.Context, c *child, n int) (sample, error) { return c.alternate(ctx, n, l.press) })
+func (l *lab) changes(program func(*place) command, s setup) round {
+	return l.round(program, s, func(ctx context.Context, c *child, n int) sample { return c.alternate(ctx, n, l.press) })
 }
 
 // round is a round in which a program is started and the mute changed n times.
-func (l *lab) round(
-	program func(*place) command, s setup, change func(ctx context.Context, c *child, n int) (sample, error),
-) func(context.Context) (sample, error) {
-	return func(ctx context.Context) (took sample, err error) {
-		c, err := l.start(ctx, program, s)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, c.stop()) }()
-		if err := pause(ctx, afterStart); err != nil {
-			return nil, err
-		}
+func (l *lab) round(program func(*place) command, s setup, change func(ctx context.Context, c *child, n int) sample) round {
+	return func(ctx context.Context) sample {
+		c := l.start(ctx, program, s)
+		defer c.stop()
+		l.check(pause(ctx, afterStart))
 		return change(ctx, c, pick(l.bench, 40, 10))
 	}
 }
 
 // alternate sets the mute n times, an even number, after some changes that warm up, and returns how
 // long each took to arrive at the last of the clients. It ends unmuted.
-func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) (sample, error) {
+func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) sample {
 	var took sample
 	for i := range warmUp + n {
 		mute := i%2 == 0
 		start := time.Now()
 		if err := set(ctx, mute); err != nil {
-			return nil, fmt.Errorf("set the mute %t for the %s: %w", mute, c.name, err)
+			c.check(fmt.Errorf("set the mute %t for the %s: %w", mute, c.name, err))
 		}
-		p, err := c.awaitMute(ctx, mute)
-		if err != nil {
-			return nil, err
-		}
-		took = append(took, p.Time.Sub(start))
-		if err := pause(ctx, changeGap+rand.N(changeSpread)-time.Since(start)); err != nil {
-			return nil, err
-		}
+		took = append(took, c.awaitMute(ctx, mute).Time.Sub(start))
+		c.check(pause(ctx, changeGap+rand.N(changeSpread)-time.Since(start)))
 	}
-	return took[warmUp:], nil
+	return took[warmUp:]
 }

@@ -25,6 +25,7 @@ type child struct {
 	name string
 	cmd  *exec.Cmd
 	log  string // path of what it prints
+	*bench
 	*place
 	began   time.Time       // right before it was started
 	first   time.Duration   // from then until its clients had the headset
@@ -32,27 +33,30 @@ type child struct {
 }
 
 // start starts the clients and a program, and waits until it has reported the headset to each.
-func (b *bench) start(ctx context.Context, program func(*place) command, s setup) (*child, error) {
+func (b *bench) start(ctx context.Context, program func(*place) command, s setup) *child {
 	p, err := s.open(b.dir)
-	if err != nil {
-		return nil, err
-	}
-	c := &child{place: p}
-	if err := c.start(b.dir, program(p)); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the %s: %w", c.name, err), p.close())
-	}
+	b.check(err)
+	c := b.startAlone(p, program(p))
 	for _, cl := range c.clients {
 		if err := c.await(ctx, cl, "its first payload", lists); err != nil {
-			return nil, errors.Join(err, c.stop())
+			b.check(errors.Join(err, c.end()))
 		}
 		c.first = max(c.first, cl.last.Time.Sub(c.began))
 	}
-	return c, nil
+	return c
 }
 
-func (c *child) start(dir string, what command) error {
-	c.name = what.name
-	log, err := os.CreateTemp(dir, "child-*.log")
+// startAlone starts a program and does not wait for anything.
+func (b *bench) startAlone(p *place, what command) *child {
+	c := &child{bench: b, place: p, name: what.name}
+	if err := c.run(what); err != nil {
+		b.check(errors.Join(fmt.Errorf("start the %s: %w", c.name, err), p.close()))
+	}
+	return c
+}
+
+func (c *child) run(what command) error {
+	log, err := os.CreateTemp(c.dir, "child-*.log")
 	if err != nil {
 		return err
 	}
@@ -97,35 +101,34 @@ func (c *child) await(ctx context.Context, cl *client, what string, wanted func(
 }
 
 // awaitMute returns when every client has the mute, with the payload that brought it to the slowest.
-func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Payload, err error) {
+func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Payload) {
 	wanted := func(p fakeserver.Payload) bool { return mutes(p, mute) }
 	for _, cl := range c.clients {
 		if !wanted(cl.last) {
-			if err := c.await(ctx, cl, fmt.Sprintf("the mute %t", mute), wanted); err != nil {
-				return slowest, err
-			}
+			c.check(c.await(ctx, cl, fmt.Sprintf("the mute %t", mute), wanted))
 		}
 		if cl.last.Time.After(slowest.Time) {
 			slowest = cl.last
 		}
 	}
-	return slowest, nil
+	return slowest
 }
 
-func (c *child) usage() (usage, error) {
+func (c *child) usage() usage {
 	pid, err := c.pid()
-	if err != nil {
-		return usage{}, err
-	}
+	c.check(err)
 	u, err := readUsage(pid)
 	if err != nil {
-		return u, fmt.Errorf("%s: %w", c.name, err)
+		c.check(fmt.Errorf("%s: %w", c.name, err))
 	}
-	return u, nil
+	return u
 }
 
-// stop asks the program to end and waits for it.
-func (c *child) stop() error {
+// stop ends the program. A failure to do so is one of the measurement.
+func (c *child) stop() { c.note(c.end()) }
+
+// end asks the program to end and waits for it.
+func (c *child) end() error {
 	defer c.close()
 	defer os.Remove(c.log)
 	c.terminate()

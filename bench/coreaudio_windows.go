@@ -13,35 +13,26 @@ import (
 const coreAudioBare = "bare-path"
 
 // openCoreAudio plugs a headset into the stand-in for Core Audio, which tools/windows/bench.sh has installed.
-func openCoreAudio(ctx context.Context, b *bench) (*lab, error) {
+func openCoreAudio(ctx context.Context, b *bench) *lab {
+	b.doing = "prepare Core Audio"
 	shared, err := wasapitest.Open()
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
 	headset := wasapitest.Headset700()
-	if err := errors.Join(shared.Put(headset[0], true), shared.Put(headset[1], true)); err != nil {
-		return nil, err
-	}
+	b.check(errors.Join(shared.Put(headset[0], true), shared.Put(headset[1], true)))
 	leave, err := com.Enter()
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
+	b.cleanup(func() error { leave(); return nil })
+	volume, err := wasapitest.OpenVolume(headset[0].ID)
+	b.check(err)
 	l := &lab{
 		bench: b, kind: "Core Audio", what: "mute on Core Audio by another process", p50: limit{ratio: 1.5}, p99: limit{ratio: 2},
-		close: func() error { leave(); return nil },
+		press:    func(_ context.Context, mute bool) error { return volume.SetMute(mute) },
+		bareArgs: []string{coreAudioBare, headset[0].ID},
 	}
-	return l.opened(ctx, l.setUp(headset[0].ID))
-}
-
-// setUp makes this process mute the microphone, and writes the files that the agent reads.
-func (l *lab) setUp(microphone string) error {
-	volume, err := wasapitest.OpenVolume(microphone)
-	if err != nil {
-		return err
-	}
-	l.press = func(_ context.Context, mute bool) error { return volume.SetMute(mute) }
-	l.bareArgs = []string{coreAudioBare, microphone}
-	return l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
+	l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
+	l.capture(ctx)
+	b.doing = ""
+	return l
 }
 
 // followCoreAudio reports the mute of an endpoint. from holds its id.

@@ -46,28 +46,25 @@ var headsetEndpoints = fmt.Sprintf(`{"endpoints": [
 	hidHeadset.VID, hidHeadset.PID, hidHeadset.Serial, hidHeadset.Container()))
 
 // openHID plugs in a headset without a sound server.
-func openHID(ctx context.Context, b *bench) (*lab, error) {
+func openHID(ctx context.Context, b *bench) *lab {
+	b.doing = "prepare hid"
 	root, err := os.MkdirTemp(b.dir, "hid")
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
 	tree, err := testlab.NewHIDTree(root)
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
 	headset, err := tree.Plug(hidHeadset)
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
+	b.cleanup(headset.Unplug)
 	l := &lab{
 		bench: b, kind: "hid", what: "HID report", p50: limit{overBare: time.Millisecond}, p99: limit{overBare: 10 * time.Millisecond},
 		press:     func(_ context.Context, mute bool) error { return headset.Report(muteReport(mute)) },
 		agentArgs: []string{b.self, hidAgent, root}, env: withoutSettings(os.Environ()), bareArgs: []string{hidBare, headset.Path()},
 		note: "HID: a pipe in packet mode stands for the hidraw node, and the agent's source, Engine and client run in a process of " +
 			"this program. The bare path is blocked in a read of the same pipe, looks at one bit and writes one of two prepared messages.",
-		close: headset.Unplug,
 	}
-	return l.opened(ctx, nil)
+	l.capture(ctx)
+	b.doing = ""
+	return l
 }
 
 // runHIDAgent runs the agent until ctx ends. args holds the folder of sys and dev; the settings are in the environment.

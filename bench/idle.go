@@ -34,7 +34,7 @@ type surroundings struct {
 	more    float64  // further wake-ups a minute that this allows an agent
 }
 
-func (s surroundings) count(ctx context.Context) ([]row, error) {
+func (s surroundings) count(ctx context.Context, b *bench) []row {
 	writing, end := context.WithCancel(ctx)
 	defer end()
 	var writers sync.WaitGroup
@@ -46,17 +46,15 @@ func (s surroundings) count(ctx context.Context) ([]row, error) {
 	for _, i := range s.idle {
 		children = append(children, i.agent, i.bare)
 	}
-	readings, err := watch(ctx, s.period, children)
+	readings := b.watch(ctx, s.period, children)
 	end()
 	writers.Wait()
-	if err := errors.Join(append(failed, err)...); err != nil {
-		return nil, err
-	}
+	b.check(errors.Join(failed...))
 	var rows []row
 	for n, i := range s.idle {
 		rows = append(rows, i.row(s, readings[2*n], readings[2*n+1]))
 	}
-	return rows, nil
+	return rows
 }
 
 func (i idlers) row(s surroundings, agent, bare []usage) row {
@@ -96,25 +94,21 @@ func writeFiles(ctx context.Context, dir string) error {
 }
 
 // watch reads what processes have used at each tick of a period, without waking them.
-func watch(ctx context.Context, period time.Duration, of []*child) ([][]usage, error) {
+func (b *bench) watch(ctx context.Context, period time.Duration, of []*child) [][]usage {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	all := make([][]usage, len(of))
 	for end := time.Now().Add(period); ; {
 		for n, c := range of {
-			u, err := c.usage()
-			if err != nil {
-				return nil, err
-			}
-			all[n] = append(all[n], u)
+			all[n] = append(all[n], c.usage())
 		}
 		if time.Now().After(end) {
-			return all, nil
+			return all
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			b.check(ctx.Err())
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -22,19 +21,12 @@ var idleOver = []struct {
 }
 
 // measureIdle leaves an agent alone, and beside it a Go program that sleeps.
-func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
-	sleeper, err := b.startSleeper()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, sleeper.stop()) }()
+func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row) {
+	sleeper := b.startSleeper()
+	defer sleeper.stop()
 	for _, s := range idleOver {
 		before, period := pick(b, s.before, 40*time.Second), pick(b, s.period, 30*time.Second)
-		more, err := labs[0].idle(ctx, s.setup, before, period, sleeper)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
+		rows = append(rows, labs[0].idle(ctx, s.setup, before, period, sleeper)...)
 	}
 	rows[0].note = fmt.Sprintf("Context switches are those of all threads of the process that Wine makes of a program, read from "+
 		"Linux every %s. Each call of Wine's server is one at least.", tick)
@@ -42,39 +34,27 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row, err er
 		"own is, above all, 1 MiB that Wine touches for each thread, in every program: see docs/windows.md."
 	rows[3].note = "Wine tells nobody of a new pipe: an agent that uses pipes looks for the ten names once in 5 to 6 min, " +
 		"after 3 min in which nothing has happened, and does nothing else. On Windows it is told, and sleeps."
-	return rows, nil
+	return rows
 }
 
-func (b *bench) startSleeper() (*child, error) {
+func (b *bench) startSleeper() *child {
 	program := filepath.Join(filepath.Dir(b.self), "sleeper.exe") // as tools/windows/bench.sh makes it
-	sleeper := &child{place: &place{}}
-	return sleeper, sleeper.start(b.dir, command{name: "Go program that sleeps", args: []string{program, b.dir}})
+	return b.startAlone(&place{}, command{name: "Go program that sleeps", args: []string{program, b.dir}})
 }
 
-func (l *lab) idle(ctx context.Context, s setup, before, period time.Duration, sleeper *child) (rows []row, err error) {
-	agent, err := l.start(ctx, l.agent, s)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, agent.stop()) }()
-	if err := pause(ctx, before); err != nil {
-		return nil, err
-	}
+func (l *lab) idle(ctx context.Context, s setup, before, period time.Duration, sleeper *child) []row {
+	agent := l.start(ctx, l.agent, s)
+	defer agent.stop()
+	l.check(pause(ctx, before))
 	what := fmt.Sprintf("connected over %s and idle", s.transports[0])
 	quiet := surroundings{period: period, idle: []idlers{
 		{what: what, agent: agent, bare: sleeper, against: "a Go program that sleeps", switches: 2},
 	}}
-	if rows, err = quiet.count(ctx); err != nil {
-		return nil, err
-	}
-	used, err := agent.usage()
-	if err != nil {
-		return nil, err
-	}
-	least, err := sleeper.usage()
+	rows := quiet.count(ctx, l.bench)
+	used, least := agent.usage(), sleeper.usage()
 	resident := memoryRow(what+": resident memory", used.memory(), least.memory(), used.rss, least.rss)
 	own := memoryRow(what+": memory of its own", mib(used.own()), mib(least.own()), used.own(), least.own())
-	return append(rows, resident, own), err
+	return append(rows, resident, own)
 }
 
 func memoryRow(figure, used, least string, bytes, leastBytes int64) row {

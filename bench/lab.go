@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,61 +28,35 @@ type lab struct {
 	env       []string // of the agent, without the settings that depend on its clients
 	bareArgs  []string // what the bare path follows
 	payloads  string   // folder of the payloads that the bare path sends
-	close     func() error
 }
 
-type openLab func(context.Context, *bench) (*lab, error)
-
-// opened runs the agent once, to learn what the bare path has to send. It closes the lab if that fails, or if
-// err says that something has failed before.
-func (l *lab) opened(ctx context.Context, err error) (*lab, error) {
-	if err == nil {
-		l.payloads, err = os.MkdirTemp(l.dir, "payloads")
-	}
-	if err == nil {
-		err = l.capture(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("prepare %s: %w", l.kind, err), l.close())
-	}
-	return l, nil
-}
+// openLab opens a lab, which ends with the measurement.
+type openLab func(context.Context, *bench) *lab
 
 // useExample makes the agent read the example catalogue. folders are the variables that name the folder of its settings.
-func (l *lab) useExample(env []string, folders ...string) error {
+func (l *lab) useExample(env []string, folders ...string) {
 	config, err := os.MkdirTemp(l.dir, "config")
-	if err != nil {
-		return err
-	}
+	l.check(err)
 	l.env = withoutSettings(env)
 	for _, name := range folders {
 		l.env = append(l.env, name+"="+config)
 	}
 	catalogue := filepath.Join(config, "acme.yaml")
 	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	return os.WriteFile(catalogue, examples.Acme, 0o600)
+	l.check(os.WriteFile(catalogue, examples.Acme, 0o600))
 }
 
-// capture stores the agent's own payloads, of a muted and of an open microphone.
-func (l *lab) capture(ctx context.Context) (err error) {
-	c, err := l.start(ctx, l.agent, overIPC)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+// capture runs the agent once, to learn what the bare path has to send: the agent's own payloads, of a muted and of an open microphone.
+func (l *lab) capture(ctx context.Context) {
+	var err error
+	l.payloads, err = os.MkdirTemp(l.dir, "payloads")
+	l.check(err)
+	c := l.start(ctx, l.agent, overIPC)
+	defer c.stop()
 	for _, mute := range []bool{true, false} {
-		if err := l.press(ctx, mute); err != nil {
-			return err
-		}
-		p, err := c.awaitMute(ctx, mute)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(payloadFile(l.payloads, mute), p.Raw, 0o600); err != nil {
-			return err
-		}
+		l.check(l.press(ctx, mute))
+		l.check(os.WriteFile(payloadFile(l.payloads, mute), c.awaitMute(ctx, mute).Raw, 0o600))
 	}
-	return nil
 }
 
 func payloadFile(dir string, mute bool) string {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -29,14 +28,13 @@ type load struct {
 	rate      int    // changes per second that are tried; fewer than nine tenths of it prove nothing
 	length    time.Duration
 	maxGrowth int64 // by which two readings of a process's memory may differ although it does not grow
-	connect   func(context.Context, *child) (*changer, error)
+	connect   func(context.Context, *child) *changer
 }
 
 type changer struct {
 	sources []func(ctx context.Context, n int) error // they take turns; each waits until its change is made
 	last    func(ctx context.Context, n int) error   // one more, after all others
 	isLast  func(fakeserver.Payload) bool            // recognises the payload with the last change
-	close   func()
 
 	next atomic.Int64 // number of the next change
 	sent atomic.Int64
@@ -51,22 +49,22 @@ type loadResult struct {
 	late              time.Duration // from the last change to the last payload, 0 if that came before
 }
 
-func measureStorm(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+func measureStorm(ctx context.Context, b *bench, labs []*lab) []row {
 	l := labs[0]
 	return load{
 		what: "toggles", rate: 1000, length: pick(b, 100*time.Second, 3*time.Second), maxGrowth: 512 << 10, // some pages of the heap
-		connect: func(context.Context, *child) (*changer, error) {
+		connect: func(context.Context, *child) *changer {
+			b.check(l.press(ctx, false)) // also after an earlier load
 			return &changer{
 				sources: []func(context.Context, int) error{func(ctx context.Context, n int) error { return l.press(ctx, n%2 == 0) }},
 				last:    func(ctx context.Context, _ int) error { return l.press(ctx, true) },
 				isLast:  func(p fakeserver.Payload) bool { return mutes(p, true) },
-				close:   func() { _ = l.press(ctx, false) },
-			}, nil
+			}
 		},
 	}.measure(ctx, l, l.bare, "bare path")
 }
 
-func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
+func measureFlood(ctx context.Context, b *bench, labs []*lab) []row {
 	l := labs[0]
 	return load{
 		what: fmt.Sprintf("pushes over %d connections", floodConnections), rate: 10_000, length: pick(b, 10*time.Second, 2*time.Second),
@@ -77,41 +75,26 @@ func measureFlood(ctx context.Context, b *bench, labs []*lab) ([]row, error) {
 
 // connectPushers opens floodConnections connections of one owner. Sequence numbers tell which push is the
 // last, in whatever order they arrive; the last has a flag that no push before it has.
-func connectPushers(ctx context.Context, c *child) (*changer, error) {
-	var all []*pusher
-	f := &changer{close: func() {
-		for _, p := range all {
-			_ = p.Close()
-		}
-	}}
+func connectPushers(ctx context.Context, c *child) *changer {
+	f := &changer{}
 	for range floodConnections {
 		p, err := dialPusher(ctx, c.controlSocket())
-		if err != nil {
-			f.close()
-			return nil, err
-		}
-		all = append(all, p)
+		c.check(err)
+		c.cleanup(p.Close)
 		f.sources = append(f.sources, func(_ context.Context, n int) error { return p.push(n+1, muted(n%2 == 0)) })
-	}
-	f.last = func(_ context.Context, n int) error {
-		return all[0].push(n+1, `{"hardware_mute":true,"noise_suppression":true}`)
+		f.last = func(_ context.Context, n int) error { // over any of them
+			return p.push(n+1, `{"hardware_mute":true,"noise_suppression":true}`)
+		}
 	}
 	f.isLast = func(p fakeserver.Payload) bool {
 		suppresses := func(d fakeserver.Device) bool { return d.NoiseSuppression != nil && *d.NoiseSuppression }
 		return mutes(p, true) && slices.ContainsFunc(p.Devices, suppresses)
 	}
-	return f, nil
+	return f
 }
 
-func (o load) measure(ctx context.Context, l *lab, baseline func(*place) command, name string) ([]row, error) {
-	bare, err := o.on(ctx, l, baseline)
-	if err != nil {
-		return nil, err
-	}
-	agent, err := o.on(ctx, l, l.agent)
-	if err != nil {
-		return nil, err
-	}
+func (o load) measure(ctx context.Context, l *lab, baseline func(*place) command, name string) []row {
+	bare, agent := o.on(ctx, l, baseline), o.on(ctx, l, l.agent)
 	what := fmt.Sprintf("%d %s per second for %s: ", o.rate, o.what, o.length)
 	enough := o.rate * 9 / 10
 	growth := agent.last.rss - agent.first.rss
@@ -143,39 +126,21 @@ func (o load) measure(ctx context.Context, l *lab, baseline func(*place) command
 			target: fmt.Sprintf("≤ %s, to ≤ %s", kib(o.maxGrowth), mib(maxRSS)), met: growth <= o.maxGrowth && agent.last.rss <= maxRSS,
 			note: "Growth of memory: after as much as a tenth of the load, which fills heap and buffers to the size that they keep.",
 		},
-	}, nil
+	}
 }
 
 // on puts the load on a program: first a tenth of it, which does not count, and then all of it.
-func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r loadResult, err error) {
-	c, err := l.start(ctx, program, overIPC)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	f, err := o.connect(ctx, c)
-	if err != nil {
-		return r, err
-	}
-	defer f.close()
-	if err := f.makeChanges(ctx, o.rate, o.length/10); err != nil {
-		return r, err
-	}
-	if r.first, err = c.usageAtRest(ctx); err != nil {
-		return r, err
-	}
+func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r loadResult) {
+	c := l.start(ctx, program, overIPC)
+	defer c.stop()
+	f := o.connect(ctx, c)
+	l.check(f.makeChanges(ctx, o.rate, o.length/10))
+	r.first = c.usageAtRest(ctx)
 	before, sent, began := c.newest().Seq, f.sent.Load(), time.Now()
-	err = f.makeChanges(ctx, o.rate, o.length)
-	if err == nil {
-		err = f.last(ctx, int(f.next.Add(1)))
-	}
-	if err != nil {
-		return r, err
-	}
+	l.check(f.makeChanges(ctx, o.rate, o.length))
+	l.check(f.last(ctx, int(f.next.Add(1))))
 	ended := time.Now()
-	if r.last, err = c.usageAtRest(ctx); err != nil {
-		return r, err
-	}
+	r.last = c.usageAtRest(ctx)
 	var arrived []time.Time
 	for _, p := range c.clients[0].Payloads() {
 		if p.Seq > before {
@@ -186,7 +151,7 @@ func (o load) on(ctx context.Context, l *lab, program func(*place) command) (r l
 	r.sent, r.payloads, r.busiest = int(f.sent.Load()-sent), last.Seq-before, busiest(arrived, time.Second)
 	r.rate = float64(r.sent) / ended.Sub(began).Seconds()
 	r.right, r.late = f.isLast(last), max(0, last.Time.Sub(ended))
-	return r, nil
+	return r
 }
 
 // makeChanges makes changes for a while. It does not make up for changes that were late.
@@ -223,10 +188,8 @@ func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duratio
 }
 
 // usageAtRest leaves a program alone for a second, in which it may finish, and returns what it has used by then.
-func (c *child) usageAtRest(ctx context.Context) (usage, error) {
-	if err := pause(ctx, time.Second); err != nil {
-		return usage{}, err
-	}
+func (c *child) usageAtRest(ctx context.Context) usage {
+	c.check(pause(ctx, time.Second))
 	return c.usage()
 }
 

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,7 +23,7 @@ const measurementLimit = 20 * time.Minute
 type measurement struct {
 	name, what string
 	labs       []openLab // what it needs; measure gets them in this order
-	measure    func(context.Context, *bench, []*lab) ([]row, error)
+	measure    func(context.Context, *bench, []*lab) []row
 }
 
 func main() {
@@ -46,6 +48,35 @@ type bench struct {
 	self    string            // path of this binary
 	dir     string            // for temporary files
 	servers map[string]string // versions of the sound servers that were measured with, by kind
+
+	// Of the measurement that runs.
+	doing    string // what an error is about
+	failed   error
+	cleanups []func() error // what ends it, last first
+}
+
+// check ends the measurement if err is not nil, as FailNow of package testing ends a test: what was deferred still happens.
+func (b *bench) check(err error) {
+	if err != nil {
+		b.note(err)
+		runtime.Goexit()
+	}
+}
+
+// note makes the measurement fail if err is not nil, and lets it go on.
+func (b *bench) note(err error) {
+	if err != nil && b.doing != "" {
+		err = fmt.Errorf("%s: %w", b.doing, err)
+	}
+	b.failed = errors.Join(b.failed, err)
+}
+
+func (b *bench) cleanup(f func() error) { b.cleanups = append(b.cleanups, f) }
+
+func (b *bench) runCleanups() {
+	for _, f := range slices.Backward(b.cleanups) {
+		b.note(f())
+	}
 }
 
 func pick[T any](b *bench, full, quick T) T {
@@ -117,16 +148,18 @@ func (b *bench) measureAll(ctx context.Context, chosen []measurement) ([]row, er
 func (b *bench) measureOne(ctx context.Context, s measurement) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, measurementLimit)
 	defer cancel()
-	var labs []*lab
-	for _, open := range s.labs {
-		l, err := open(ctx, b)
-		if err != nil {
-			return nil, err
+	b.failed, b.cleanups = nil, nil
+	var measuring sync.WaitGroup
+	measuring.Go(func() { // which check ends
+		defer b.runCleanups()
+		var labs []*lab
+		for _, open := range s.labs {
+			labs = append(labs, open(ctx, b))
 		}
-		defer func() { err = errors.Join(err, l.close()) }()
-		labs = append(labs, l)
-	}
-	return s.measure(ctx, b, labs)
+		rows = s.measure(ctx, b, labs)
+	})
+	measuring.Wait()
+	return rows, b.failed
 }
 
 func names() []string {

@@ -21,24 +21,19 @@ const pushedProduct = "acme-headset-700"
 
 // measurePush pushes the mute over the local API, as a vendor's software does, and measures the time until the client has
 // the whole payload.
-func measurePush(ctx context.Context, _ *bench, labs []*lab) ([]row, error) {
+func measurePush(ctx context.Context, _ *bench, labs []*lab) []row {
 	l := labs[0]
-	took, err := inTurns(ctx, 5, l.round(l.agent, overIPC, alternatePushes), l.round(l.pushServer, overIPC, alternatePushes))
-	if err != nil {
-		return nil, err
-	}
+	took := inTurns(ctx, 5, l.round(l.agent, overIPC, alternatePushes), l.round(l.pushServer, overIPC, alternatePushes))
 	what := "push over a kept connection to payload complete at the client"
 	r := took.row(what, 50, "bare server", limit{inAll: time.Millisecond})
 	r.note = "Pushes: the bare server is Go's HTTP server on a socket, which decodes the same JSON and writes one of two prepared messages."
-	return []row{r}, nil
+	return []row{r}
 }
 
 // alternatePushes is alternate over one connection.
-func alternatePushes(ctx context.Context, c *child, n int) (sample, error) {
+func alternatePushes(ctx context.Context, c *child, n int) sample {
 	p, err := dialPusher(ctx, c.controlSocket())
-	if err != nil {
-		return nil, err
-	}
+	c.check(err)
 	defer p.Close()
 	seq := 0
 	return c.alternate(ctx, n, func(_ context.Context, mute bool) error {

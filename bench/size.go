@@ -27,30 +27,21 @@ const (
 
 // measureSize compares the binaries that ship with a program that does nothing, and measures the code of
 // each feature in the agent's.
-func measureSize(ctx context.Context, b *bench, _ []*lab) ([]row, error) {
+func measureSize(ctx context.Context, b *bench, _ []*lab) []row {
 	source, nothing := filepath.Join(b.dir, "nothing.go"), filepath.Join(b.dir, "nothing")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("write the program that does nothing: %w", err)
-	}
-	if _, err := build(ctx, "-trimpath", "-ldflags", "-s -w", "-o", nothing, source); err != nil {
-		return nil, err
-	}
+	b.check(os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
+	_, err := build(ctx, "-trimpath", "-ldflags", "-s -w", "-o", nothing, source)
+	b.check(err)
 	var sizes []int64
 	for _, path := range []string{agentPath, trayPath, nothing} {
 		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("read the size of a binary: %w", err)
-		}
+		b.check(err)
 		sizes = append(sizes, info.Size())
 	}
 	code, err := codeOf(agentPath)
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
 	linking, err := build(ctx, "-ldflags", "-dumpdep", "-o", os.DevNull, "./cmd/agent")
-	if err != nil {
-		return nil, err
-	}
+	b.check(err)
 	keepers := methodKeepers(linking)
 	stripped := func(of string, size, limit int64) row {
 		return row{
@@ -63,7 +54,7 @@ func measureSize(ctx context.Context, b *bench, _ []*lab) ([]row, error) {
 		measured: cmp.Or(strings.Join(keepers, ", "), "none"), target: "none", met: len(keepers) == 0,
 		note: "One function that calls methods by reflection makes the linker keep every exported method: 1.8 MiB here. " +
 			"Export of godbus is one, which only the tray has.",
-	}}, budgets(code)...), nil
+	}}, budgets(code)...)
 }
 
 func build(ctx context.Context, args ...string) (string, error) {

@@ -39,22 +39,17 @@ func (s sample) show(p int) string {
 // comparison is how long the agent took for something, and the baseline.
 type comparison struct{ agent, bare sample }
 
+// round is one of several rounds of a measurement.
+type round func(context.Context) sample
+
 // inTurns measures the agent and the baseline in several rounds. Only one of them
 // runs at a time, so that neither slows the other.
-func inTurns(ctx context.Context, rounds int, agent, bare func(context.Context) (sample, error)) (c comparison, err error) {
+func inTurns(ctx context.Context, rounds int, agent, bare round) (c comparison) {
 	for range rounds {
-		for _, side := range []struct {
-			round func(context.Context) (sample, error)
-			into  *sample
-		}{{bare, &c.bare}, {agent, &c.agent}} {
-			took, err := side.round(ctx)
-			if err != nil {
-				return c, err
-			}
-			*side.into = append(*side.into, took...)
-		}
+		c.bare = append(c.bare, bare(ctx)...)
+		c.agent = append(c.agent, agent(ctx)...)
 	}
-	return c, nil
+	return c
 }
 
 // limit is the most that the agent may take. At most one field is set; if none is, there is no target.

@@ -16,31 +16,25 @@ import (
 
 // measureStatus runs 'sidetone status' beside an agent with three clients, in turns with a verb
 // that does nothing.
-func measureStatus(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
+func measureStatus(ctx context.Context, b *bench, labs []*lab) []row {
 	three := overIPC
 	three.clients = 3
-	c, err := labs[0].start(ctx, labs[0].agent, three)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	status := func(ctx context.Context) (sample, error) {
+	c := labs[0].start(ctx, labs[0].agent, three)
+	defer c.stop()
+	status := func(ctx context.Context) sample {
 		said, took, err := runVerb(ctx, c.cmd.Env, "status", "--json")
-		if err == nil {
-			err = complete(said, three.clients)
-		}
-		return sample{took}, err
+		b.check(err)
+		b.check(complete(said, three.clients))
+		return sample{took}
 	}
-	version := func(ctx context.Context) (sample, error) {
+	version := func(ctx context.Context) sample {
 		_, took, err := runVerb(ctx, c.cmd.Env, "version")
-		return sample{took}, err
+		b.check(err)
+		return sample{took}
 	}
-	took, err := inTurns(ctx, pick(b, 30, 10), status, version)
-	if err != nil {
-		return nil, err
-	}
+	took := inTurns(ctx, pick(b, 30, 10), status, version)
 	what := fmt.Sprintf("'sidetone status --json' with %d clients and a headset, the whole process", three.clients)
-	return []row{took.row(what, 50, "'sidetone version'", limit{inAll: 20 * time.Millisecond})}, nil
+	return []row{took.row(what, 50, "'sidetone version'", limit{inAll: 20 * time.Millisecond})}
 }
 
 // runVerb runs the agent's program to its end and returns what it prints and how long that took.

@@ -17,64 +17,45 @@ const quietTray = 40 * time.Second
 const quietHost = 150 * time.Second
 
 // measureIdleTray leaves a tray alone, with its agent and without it, and beside it a Go program that sleeps.
-func measureIdleTray(ctx context.Context, b *bench, labs []*lab) (rows []row, err error) {
-	sleeper, err := b.startSleeper()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, sleeper.stop()) }()
-	host, agent, stopBoth, err := labs[0].startHosted(ctx, overWebSocket)
-	if err != nil {
-		return nil, err
-	}
-	stopAgent := sync.OnceValue(stopBoth)
-	defer func() { err = errors.Join(err, stopAgent()) }()
-	tray := &child{place: &place{}}
+func measureIdleTray(ctx context.Context, b *bench, labs []*lab) []row {
+	sleeper := b.startSleeper()
+	defer sleeper.stop()
+	host, agent, stopBoth := labs[0].startHosted(ctx, overWebSocket)
+	stopAgent := sync.OnceFunc(func() { b.note(stopBoth()) })
+	defer stopAgent()
 	// The file in the last argument need not exist: it is for the agent's verbs, and none is started.
 	program := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}
-	if err := tray.start(b.dir, command{name: "tray", args: program}); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tray.stop()) }()
-	if err := pause(ctx, pick(b, quietHost, quietTray)); err != nil {
-		return nil, err
-	}
+	tray := b.startAlone(&place{}, command{name: "tray", args: program})
+	defer tray.stop()
+	b.check(pause(ctx, pick(b, quietHost, quietTray)))
 	period := pick(b, 2*time.Minute, 30*time.Second)
-	readings, err := watch(ctx, period, []*child{agent, tray, host, sleeper})
-	if err != nil {
-		return nil, err
-	}
+	readings := b.watch(ctx, period, []*child{agent, tray, host, sleeper})
 	of, bare, over := together(readings[0], readings[1]), readings[3], surroundings{period: period}
 	both := idlers{what: "agent connected over websocket, and its tray, idle", against: "two Go programs that sleep", switches: 3}
 	all := idlers{what: "the same, and what started the agent at log-in", against: "three Go programs that sleep", switches: 3}
-	rows = append(rows, both.row(over, of, together(bare, bare)), all.row(over, together(of, readings[2]), together(bare, bare, bare)))
+	rows := []row{both.row(over, of, together(bare, bare)), all.row(over, together(of, readings[2]), together(bare, bare, bare))}
 	rows[1].note = "What has started the agent asks it once in four hours whether it is alive, and has just done so: see docs/windows.md."
-	if err := errors.Join(stopAgent(), pause(ctx, quietTray)); err != nil {
-		return nil, err
-	}
+	stopAgent()
+	b.check(pause(ctx, quietTray))
 	alone := idlers{what: "tray without an agent, idle", agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1}
-	more, err := surroundings{period: period, idle: []idlers{alone}}.count(ctx)
-	return append(rows, more...), err
+	return append(rows, surroundings{period: period, idle: []idlers{alone}}.count(ctx, b)...)
 }
 
 // startHosted starts an agent as Windows does at log-in, by a program that keeps it running. stop ends both.
-func (l *lab) startHosted(ctx context.Context, s setup) (host, agent *child, stop func() error, err error) {
-	host, err = l.start(ctx, func(p *place) command {
+func (l *lab) startHosted(ctx context.Context, s setup) (host, agent *child, stop func() error) {
+	host = l.start(ctx, func(p *place) command {
 		hosted := l.agent(p)
 		hosted.args = append([]string{trayPath, "host"}, hosted.args[1:]...)
 		return hosted
 	}, s)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	program := l.agent(host.place)
-	agent = &child{name: program.name, place: host.place, cmd: &exec.Cmd{Args: program.args}}
+	agent = &child{bench: l.bench, name: program.name, place: host.place, cmd: &exec.Cmd{Args: program.args}}
 	return host, agent, func() error {
-		killed := host.stop() // and not the agent with it
+		killed := host.end() // and not the agent with it
 		cmd := exec.Command(agentPath, "stop")
 		cmd.Env = program.env
 		return errors.Join(killed, cmd.Run())
-	}, nil
+	}
 }
 
 // together adds up what several processes have used.

@@ -87,53 +87,46 @@ type Fault struct {
 	Message   string        // for FaultError and FaultHTTPError
 }
 
-// An argument is what follows the name of a fault. The zero value is none.
-type argument struct {
-	syntax string
-	parse  func(f *Fault, text string) error
-	format func(f Fault) string
-	valid  func(f Fault) bool
-	want   string // for the error if it is not valid; formats the kind and the code
+// An argument is the syntax of what follows the name of a fault.
+type argument string
+
+const (
+	noArgument    argument = ""
+	delayArgument argument = "=DURATION"
+	countArgument argument = "=N"
+	closeArgument argument = "=CODE"
+	errorArgument argument = "=CODE[:MESSAGE]"
+)
+
+func (f *Fault) setArgument(a argument, text string) (err error) {
+	switch a {
+	case delayArgument:
+		f.Delay, err = time.ParseDuration(text)
+	case countArgument:
+		f.Count, err = strconv.Atoi(text)
+	case closeArgument:
+		f.Code, err = strconv.Atoi(text)
+	case errorArgument:
+		code, message, _ := strings.Cut(text, ":")
+		f.Code, err = strconv.Atoi(code)
+		f.Message = message
+	}
+	return err
 }
 
-var (
-	noArgument    = argument{}
-	delayArgument = argument{
-		"=DURATION",
-		func(f *Fault, text string) (err error) { f.Delay, err = time.ParseDuration(text); return err },
-		func(f Fault) string { return f.Delay.String() },
-		func(f Fault) bool { return f.Delay > 0 }, "needs a delay above zero, such as %[1]s=2s",
+func (f Fault) argument(a argument) string {
+	switch {
+	case a == delayArgument:
+		return "=" + f.Delay.String()
+	case a == countArgument:
+		return fmt.Sprintf("=%d", f.Count)
+	case a == errorArgument && f.Message != "":
+		return fmt.Sprintf("=%d:%s", f.Code, f.Message)
+	case a != noArgument:
+		return fmt.Sprintf("=%d", f.Code)
 	}
-	countArgument = argument{
-		"=N",
-		func(f *Fault, text string) (err error) { f.Count, err = strconv.Atoi(text); return err },
-		func(f Fault) string { return strconv.Itoa(f.Count) },
-		func(f Fault) bool { return f.Count > 0 }, "needs a count above zero, such as %[1]s=3",
-	}
-	closeArgument = argument{
-		"=CODE",
-		func(f *Fault, text string) (err error) { f.Code, err = strconv.Atoi(text); return err },
-		func(f Fault) string { return strconv.Itoa(f.Code) },
-		func(f Fault) bool { return validCloseCode(f.Code) },
-		"%[2]d is no close code a server may send, want one such as %[1]s=4001",
-	}
-	errorArgument = argument{
-		"=CODE[:MESSAGE]",
-		func(f *Fault, text string) (err error) {
-			code, message, _ := strings.Cut(text, ":")
-			f.Code, err = strconv.Atoi(code)
-			f.Message = message
-			return err
-		},
-		func(f Fault) string {
-			if f.Message == "" {
-				return strconv.Itoa(f.Code)
-			}
-			return fmt.Sprintf("%d:%s", f.Code, f.Message)
-		},
-		func(f Fault) bool { return f.Code > 0 }, "needs a code above zero, such as %[1]s=4006:Not authenticated",
-	}
-)
+	return ""
+}
 
 type faultSpec struct {
 	kind FaultKind
@@ -170,10 +163,7 @@ var faultSpecs = []faultSpec{
 }
 
 // payloadFaults are those that apply to a payload that has been read.
-var payloadFaults = []FaultKind{
-	FaultHang, FaultCloseAfter, FaultNoAnswer, FaultAnswerLate, FaultWrongNonce, FaultBadJSON, FaultHuge, FaultHalf,
-	FaultDeep, FaultExtraAnswer, FaultTwice, FaultError, FaultHTTPError,
-}
+var payloadFaults = append([]FaultKind{FaultHang, FaultCloseAfter, FaultNoAnswer, FaultError, FaultHTTPError}, acceptingFaults...)
 
 // acceptingFaults are those under which the client still accepts the list.
 var acceptingFaults = []FaultKind{
@@ -197,18 +187,6 @@ func (s faultSpec) appliesTo(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
-func joinTransports(list []Transport, word string) string {
-	text := string(list[0])
-	for i, t := range list[1:] {
-		if i == len(list)-2 {
-			text += " " + word + " " + string(t)
-		} else {
-			text += ", " + string(t)
-		}
-	}
-	return text
-}
-
 // check says what is invalid in a fault, so that a test never waits for one that
 // cannot happen.
 func (f Fault) check() error {
@@ -220,17 +198,23 @@ func (f Fault) check() error {
 	case !ok:
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
-		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
+		return fmt.Errorf("fault %s: unknown transport %q, want websocket, http or ipc", f.Kind, f.Transport)
 	case f.Transport != "" && !spec.appliesTo(f.Transport):
-		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, joinTransports(spec.only, "and"), f.Transport)
+		only := strings.ReplaceAll(strings.Trim(fmt.Sprint(spec.only), "[]"), " ", " and ") // two at the most
+		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, only, f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
 	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != "" && f.Transport != IPC):
 		return fmt.Errorf("fault %s: a refused connection is never seen: "+
 			"neither a number of times nor a transport other than ipc is possible", f.Kind)
-	}
-	if spec.arg.valid != nil && !spec.arg.valid(f) {
-		return fmt.Errorf("fault %s: "+spec.arg.want, f.Kind, f.Code)
+	case spec.arg == delayArgument && f.Delay <= 0:
+		return fmt.Errorf("fault %s: needs a delay above zero, such as %[1]s=2s", f.Kind)
+	case spec.arg == countArgument && f.Count <= 0:
+		return fmt.Errorf("fault %s: needs a count above zero, such as %[1]s=3", f.Kind)
+	case spec.arg == closeArgument && !validCloseCode(f.Code):
+		return fmt.Errorf("fault %s: %d is no close code a server may send, want one such as %[1]s=4001", f.Kind, f.Code)
+	case spec.arg == errorArgument && f.Code <= 0:
+		return fmt.Errorf("fault %s: needs a code above zero, such as %[1]s=4006:Not authenticated", f.Kind)
 	}
 	return nil
 }
@@ -270,21 +254,14 @@ func ParseFault(s string) (Fault, error) {
 		return f, fmt.Errorf("fault %q: the name is missing, want one of %s", s, strings.Join(faultNames(), ", "))
 	}
 	if spec, ok := specOf(f.Kind); ok {
-		if err := f.parseArgument(spec.arg, arg, hasArg); err != nil {
-			return Fault{}, err
+		switch {
+		case hasArg == (spec.arg == noArgument):
+			return Fault{}, fmt.Errorf("fault %s: write it %[1]s%s", f.Kind, spec.arg)
+		case f.setArgument(spec.arg, arg) != nil:
+			return Fault{}, fmt.Errorf("fault %s: cannot read %q, write it %[1]s%[3]s", f.Kind, arg, spec.arg)
 		}
 	}
 	return f, f.check()
-}
-
-func (f *Fault) parseArgument(a argument, text string, given bool) error {
-	if given == (a.syntax == "") {
-		return fmt.Errorf("fault %s: write it %s%s", f.Kind, f.Kind, a.syntax)
-	}
-	if given && a.parse(f, text) != nil {
-		return fmt.Errorf("fault %s: cannot read %q, write it %s%s", f.Kind, text, f.Kind, a.syntax)
-	}
-	return nil
 }
 
 // String is the text that [ParseFault] reads.
@@ -299,18 +276,15 @@ func (f Fault) String() string {
 	if f.Transport != "" {
 		b.WriteString(string(f.Transport) + "/")
 	}
-	b.WriteString(string(f.Kind))
-	if spec, _ := specOf(f.Kind); spec.arg.format != nil {
-		b.WriteString("=" + spec.arg.format(f))
-	}
-	return b.String()
+	spec, _ := specOf(f.Kind)
+	return b.String() + string(f.Kind) + f.argument(spec.arg)
 }
 
 // FaultHelp lists every fault with its argument and effect, one per line.
 func FaultHelp() string {
 	var b strings.Builder
 	for _, s := range faultSpecs {
-		fmt.Fprintf(&b, "  %-28s %s\n", string(s.kind)+s.arg.syntax, s.help)
+		fmt.Fprintf(&b, "  %-28s %s\n", string(s.kind)+string(s.arg), s.help)
 	}
 	return b.String()
 }

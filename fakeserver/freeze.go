@@ -22,8 +22,7 @@ func (s *Server) Freeze() {
 		return
 	}
 	s.frozen.CompareAndSwap(nil, new(make(chan struct{})))
-	s.limiter.freeze()
-	s.changed.Notify()
+	s.limiter.setFrozen(true)
 }
 
 // Frozen reports whether the server is frozen, see [Server.Freeze].
@@ -41,6 +40,5 @@ func (s *Server) thaw() {
 	if frozen := s.frozen.Swap(nil); frozen != nil {
 		close(*frozen)
 	}
-	s.limiter.thaw()
-	s.changed.Notify()
+	s.limiter.setFrozen(false)
 }

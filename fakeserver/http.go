@@ -178,9 +178,8 @@ func (s *Server) badRequest(req *http.Request) *Rejection {
 
 // badVersion says why the client would never answer a request with this version.
 func (s *Server) badVersion(req *http.Request) *Rejection {
-	query := req.URL.Query()
-	switch v := query.Get("v"); {
-	case s.opts.Profile.isDesktop() && goodVersion(queryValue(query, "v")):
+	switch v := req.URL.Query().Get("v"); {
+	case s.opts.Profile.isDesktop() && goodVersion(v):
 	case s.opts.Profile.isDesktop() || v != "1" && req.Method == http.MethodPost:
 		return reject(0, "request: v is %s, not 1: never answered", show(v))
 	}

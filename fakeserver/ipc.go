@@ -3,7 +3,6 @@ package fakeserver
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -55,8 +54,7 @@ func (s *Server) handleIPC(c *conn, room bool) {
 		return
 	}
 	k := &ipcSocket{socket: newSocket(s, c, IPC, readyUserMessage)}
-	k.wire = &k.frames
-	k.frames.conn = c
+	k.wire = k
 	k.tasks.Go(k.write)
 	switch {
 	case !room:
@@ -69,10 +67,10 @@ func (s *Server) handleIPC(c *conn, room bool) {
 	k.tasks.Wait()
 }
 
-// An ipcSocket is one IPC connection.
+// An ipcSocket is one IPC connection. It writes whole frames, from any goroutine.
 type ipcSocket struct {
 	*socket
-	frames    ipcWire
+	writing   sync.Mutex
 	handshook bool
 }
 
@@ -176,7 +174,7 @@ func (k *ipcSocket) pong(data []byte) bool {
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok || k.writesNoMore.Load() {
 		return true
 	}
-	return k.frames.put(ipcframe.Pong, data) == nil
+	return k.writeFrame(ipcframe.Pong, data) == nil
 }
 
 // handshake admits the peer, or says why not.
@@ -226,33 +224,29 @@ func (s *Server) badHandshake(fields map[string]any) *Rejection {
 	return nil
 }
 
-// An ipcWire writes whole frames, from any goroutine.
-type ipcWire struct {
-	conn *conn
-	mu   sync.Mutex
-}
-
-func (w *ipcWire) put(op uint32, body []byte) error { return w.write(ipcframe.Encode(op, body)) }
-
-func (w *ipcWire) write(data []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err := w.conn.Write(data)
+func (k *ipcSocket) writeBytes(data []byte) error {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	_ = k.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := k.conn.Write(data)
 	return err
 }
 
-func (w *ipcWire) writeMessage(text []byte) error { return w.put(ipcframe.Frame, text) }
+func (k *ipcSocket) writeFrame(op uint32, body []byte) error {
+	return k.writeBytes(ipcframe.Encode(op, body))
+}
 
-func (w *ipcWire) writeHalf(text []byte) error {
-	return w.write(ipcframe.Encode(ipcframe.Frame, text)[:ipcframe.HeaderSize+len(text)/2])
+func (k *ipcSocket) writeMessage(text []byte) error { return k.writeFrame(ipcframe.Frame, text) }
+
+func (k *ipcSocket) writeHalf(text []byte) error {
+	return k.writeBytes(ipcframe.Encode(ipcframe.Frame, text)[:ipcframe.HeaderSize+len(text)/2])
 }
 
 // writeClose sends the code and then closes the sending half, where the OS can do that.
-func (w *ipcWire) writeClose(code int, reason string) error {
-	if err := w.put(ipcframe.Close, mustJSON(errorData{code, reason})); err != nil {
-		return fmt.Errorf("close the IPC connection: %w", err)
+func (k *ipcSocket) writeClose(code int, reason string) error {
+	err := k.writeFrame(ipcframe.Close, mustJSON(errorData{code, reason}))
+	if err == nil {
+		k.conn.finish()
 	}
-	w.conn.finish()
-	return nil
+	return err
 }

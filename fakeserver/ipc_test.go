@@ -200,7 +200,7 @@ func TestIPCBeforeReadyIsLost(t *testing.T) {
 // Some peers take header and body for one message of the pipe.
 func TestIPCWritesAFrameAtOnce(t *testing.T) {
 	writes := &countingConn{}
-	w := &ipcWire{conn: &conn{Conn: writes, run: &run{srv: &Server{}}, ipc: true, closed: make(chan struct{})}}
+	w := &ipcSocket{socket: &socket{conn: &conn{Conn: writes, run: &run{srv: &Server{}}, ipc: true, closed: make(chan struct{})}}}
 	require.NoError(t, w.writeMessage([]byte("{}")))
 	require.NoError(t, w.writeClose(1000, "x"))
 	require.Equal(t, []string{

@@ -15,22 +15,15 @@ type limiter struct {
 
 	mu      sync.Mutex
 	buckets map[string]*bucket // by client id; a full one may be absent
-	counts  limits
-	frozen  bool // no request is let through
-}
-
-// limits are the counts of a limiter.
-type limits struct {
-	queued int // requests that wait now
-	waited int // requests that ever had to wait
-	spent  int // tokens ever spent
+	counts  Stats              // Queued, Waited and Spent
+	frozen  bool               // no request is let through
 }
 
 type bucket struct {
 	tokens int
 	since  time.Time // when the refill of the next token began
 	line   []*turn
-	timer  *time.Timer // runs while a request waits; nil before the first one
+	timer  *time.Timer // runs while a request waits
 }
 
 // A turn is the place of one request in the line.
@@ -56,32 +49,24 @@ func (l *limiter) reset() {
 	l.mu.Lock()
 	defer l.unlock()
 	for _, b := range l.buckets {
-		if b.timer != nil {
-			b.timer.Stop()
-		}
-		l.counts.queued -= len(b.line)
+		b.timer.Stop()
+		l.counts.Queued -= len(b.line)
 		b.line = nil
 	}
 	clear(l.buckets)
 }
 
-func (l *limiter) freeze() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.frozen = true
-}
-
-// thaw lets requests through whose turn has come meanwhile.
-func (l *limiter) thaw() {
+// setFrozen begins or ends a freeze. At its end, requests are let through whose turn has come meanwhile.
+func (l *limiter) setFrozen(frozen bool) {
 	l.mu.Lock()
 	defer l.unlock()
-	l.frozen = false
+	l.frozen = frozen
 	for _, b := range l.buckets {
 		l.serve(b)
 	}
 }
 
-func (l *limiter) state() limits {
+func (l *limiter) state() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counts
@@ -100,10 +85,10 @@ func (l *limiter) join(id string) *turn {
 	b := l.bucketOf(id)
 	t.bucket = b
 	b.line = append(b.line, t)
-	l.counts.queued++
+	l.counts.Queued++
 	l.serve(b)
 	if slices.Contains(b.line, t) {
-		l.counts.waited++
+		l.counts.Waited++
 	}
 	return t
 }
@@ -120,6 +105,12 @@ func (l *limiter) bucketOf(id string) *bucket {
 		}
 	}
 	b := &bucket{tokens: l.size}
+	b.timer = time.AfterFunc(l.refill, func() {
+		l.mu.Lock()
+		defer l.unlock()
+		l.serve(b)
+	})
+	b.timer.Stop()
 	l.buckets[id] = b
 	return b
 }
@@ -148,25 +139,14 @@ func (l *limiter) serve(b *bucket) {
 		b.line[0] = nil
 		b.line = b.line[1:]
 		b.tokens--
-		l.counts.spent++
-		l.counts.queued--
+		l.counts.Spent++
+		l.counts.Queued--
 	}
-	switch {
-	case len(b.line) == 0:
-		if b.timer != nil {
-			b.timer.Stop()
-		}
-	case b.timer == nil:
-		b.timer = time.AfterFunc(time.Until(b.since.Add(l.refill)), func() { l.due(b) })
-	default:
+	if len(b.line) == 0 {
+		b.timer.Stop()
+	} else {
 		b.timer.Reset(time.Until(b.since.Add(l.refill)))
 	}
-}
-
-func (l *limiter) due(b *bucket) {
-	l.mu.Lock()
-	defer l.unlock()
-	l.serve(b)
 }
 
 // wait waits for the turn. It reports false if one of the channels was closed
@@ -178,17 +158,13 @@ func (t *turn) wait(closed, gone <-chan struct{}) bool {
 	case <-closed:
 	case <-gone:
 	}
-	t.leave()
-	return false
-}
-
-func (t *turn) leave() {
 	l, b := t.limiter, t.bucket
 	l.mu.Lock()
 	defer l.unlock()
 	if i := slices.Index(b.line, t); i >= 0 {
 		b.line = slices.Delete(b.line, i, i+1)
-		l.counts.queued--
+		l.counts.Queued--
 		l.serve(b)
 	}
+	return false
 }

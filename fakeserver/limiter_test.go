@@ -28,7 +28,7 @@ func TestBucketLetsTwoThroughAndOneMoreEach30s(t *testing.T) {
 		require.True(t, has(l.join("a")))
 		third, fourth := l.join("a"), l.join("a")
 		require.False(t, has(third))
-		require.Equal(t, limits{queued: 2, waited: 2, spent: 2}, l.state())
+		require.Equal(t, Stats{Queued: 2, Waited: 2, Spent: 2}, l.state())
 
 		time.Sleep(30*time.Second - 1)
 		synctest.Wait()
@@ -40,7 +40,7 @@ func TestBucketLetsTwoThroughAndOneMoreEach30s(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		require.True(t, has(fourth))
-		require.Equal(t, limits{queued: 0, waited: 2, spent: 4}, l.state())
+		require.Equal(t, Stats{Queued: 0, Waited: 2, Spent: 4}, l.state())
 		require.False(t, has(l.join("a")), "no token was left over")
 	})
 }
@@ -79,7 +79,7 @@ func TestBucketOfEachClient(t *testing.T) {
 		require.False(t, has(l.join("a")))
 		require.True(t, has(l.join("")), "who has no client id has no bucket")
 		require.True(t, has(l.join("")))
-		require.Equal(t, 2, l.state().spent)
+		require.Equal(t, 2, l.state().Spent)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		l.join("c")
@@ -98,7 +98,7 @@ func TestBucketLeave(t *testing.T) {
 		close(closed)
 		require.False(t, second.wait(closed, nil))
 		require.False(t, second.wait(nil, closed), "leaving twice changes nothing")
-		require.Equal(t, limits{queued: 1, waited: 2, spent: 1}, l.state())
+		require.Equal(t, Stats{Queued: 1, Waited: 2, Spent: 1}, l.state())
 		require.Greater(t, changes.Load(), before)
 		start := time.Now()
 		require.True(t, third.wait(nil, nil))
@@ -129,7 +129,7 @@ func TestBucketReset(t *testing.T) {
 	l.join("a")
 	l.reset()
 	require.True(t, has(l.join("a")))
-	require.Equal(t, 3, l.state().spent, "the counts go on")
+	require.Equal(t, 3, l.state().Spent, "the counts go on")
 }
 
 func TestNoBucket(t *testing.T) {
@@ -138,6 +138,6 @@ func TestNoBucket(t *testing.T) {
 		for range 100 {
 			require.True(t, l.join("a").wait(nil, nil))
 		}
-		require.Equal(t, limits{}, l.state())
+		require.Equal(t, Stats{}, l.state())
 	}
 }

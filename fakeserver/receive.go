@@ -52,7 +52,7 @@ func (s *Server) receive(d delivery) response {
 	if f, ok := s.meetFault(p.Transport, d.injected, d.possibleFaults()...); ok {
 		v = f.apply(v, m)
 		p.Fault = f.Kind
-		if p.Err == nil && !f.acceptsList() {
+		if p.Err == nil && !slices.Contains(acceptingFaults, f.Kind) {
 			p.Err = reject(f.Code, "fault %s: not taken", f.Kind)
 		}
 	}
@@ -114,7 +114,5 @@ func (s *Server) keep(p Payload) {
 }
 
 func isNull(text []byte) bool {
-	const null, blanks = "null", " \t\r\n"
-	text = bytes.TrimLeft(text, blanks)
-	return bytes.HasPrefix(text, []byte(null)) && string(bytes.TrimRight(text, blanks)) == null
+	return string(bytes.Trim(text, " \t\r\n")) == "null"
 }

@@ -2,7 +2,6 @@ package fakeserver
 
 import (
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -95,9 +94,4 @@ func (f Fault) apply(v response, m message) response {
 		answer.again = v.body
 	}
 	return answer
-}
-
-// acceptsList reports whether the client still accepts the device list.
-func (f Fault) acceptsList() bool {
-	return slices.Contains(acceptingFaults, f.Kind)
 }

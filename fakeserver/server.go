@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sidetone/fakeserver/internal/broadcast"
+	"sidetone/internal/signal"
 )
 
 // ErrClosed is returned by calls on a server that was closed.
@@ -29,7 +29,7 @@ type Server struct {
 
 	limiter *limiter
 	frozen  atomic.Pointer[chan struct{}] // closed by thaw; nil when not frozen
-	changed broadcast.Broadcast
+	changed signal.Broadcast
 
 	order sync.Mutex // one payload is judged, recorded and reported at a time
 
@@ -326,7 +326,7 @@ func (s *Server) Stats() Stats {
 	st := s.stats
 	st.Payloads = s.record.total
 	line := s.limiter.state()
-	st.Queued, st.Waited, st.Spent = line.queued, line.waited, line.spent
+	st.Queued, st.Waited, st.Spent = line.Queued, line.Waited, line.Spent
 	if s.run == nil {
 		return st
 	}

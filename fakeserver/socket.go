@@ -145,16 +145,12 @@ func (k *socket) put(m outgoing) error {
 		k.writesNoMore.Store(true)
 		return k.wire.writeHalf(m.data)
 	case m.ready:
-		k.markReady()
+		k.packetsBeforeReady.Store(k.conn.count.Load())
+		k.conn.ready.Store(true)
+		k.endReadyWait()
+		k.srv.changed.Notify()
 	}
 	return k.wire.writeMessage(m.data)
-}
-
-func (k *socket) markReady() {
-	k.packetsBeforeReady.Store(k.conn.count.Load())
-	k.conn.ready.Store(true)
-	k.endReadyWait()
-	k.srv.changed.Notify()
 }
 
 // handle judges a payload and answers it. It reports whether the connection goes

@@ -20,11 +20,11 @@ var (
 	errDropped   = errors.New("the server closed the connection of the request")
 )
 
+// An upload is the body of a request, as far as it was read.
 type upload struct {
-	req          *http.Request
-	deadline     *http.ResponseController
+	conn         *conn
+	control      *http.ResponseController
 	body         io.Reader
-	turn         *turn // nil: it does not wait
 	text         bytes.Buffer
 	packetStarts []int // offsets in text of the packets, except the first
 	packet       int64 // number of the packet that was read last
@@ -32,37 +32,31 @@ type upload struct {
 }
 
 // readBody reads the body of a request and fills in when its last byte came. It
-// returns when the request is let through (rules R87, R88).
+// returns when the request is let through (rules R87, R88); without a turn, it does not wait.
 func (s *Server) readBody(w http.ResponseWriter, req *http.Request, t *turn, d *delivery) error {
-	u := &upload{
-		req: req, deadline: http.NewResponseController(w), turn: t,
-		body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody),
-	}
-	c := connOf(u.req)
+	c := connOf(req)
+	u := &upload{conn: c, control: http.NewResponseController(w), body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody)}
 	err := u.read(readAhead)
 	d.Time = c.readAt()
-	if err == nil && u.turn != nil {
-		err = u.wait(c)
+	if err == nil && t != nil {
+		err = awaitTurn(c, req, t)
 	}
 	if err == nil && !u.whole {
 		err = u.read(-1)
 		d.Time = c.readAt()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		d.Raw, d.packetStarts = u.text.Bytes(), u.packetStarts
 	}
-	d.Raw, d.packetStarts = u.text.Bytes(), u.packetStarts
-	_ = u.deadline.SetReadDeadline(time.Time{}) // an unanswered request may wait forever
-	return nil
+	return err
 }
 
-// wait waits for the turn of the request, which keeps its place, and costs a token, even if the sender leaves (rule R88).
+// awaitTurn waits for the turn of the request, which keeps its place, and costs a token, even if the sender leaves (rule R88).
 // To net/http a connection that the server closes looks like one whose peer has left, so that is checked first.
-func (u *upload) wait(c *conn) error {
-	_ = u.deadline.SetReadDeadline(time.Time{})
-	gone := u.req.Context().Done()
+func awaitTurn(c *conn, req *http.Request, t *turn) error {
+	gone := req.Context().Done()
 	select {
-	case <-u.turn.granted:
+	case <-t.granted:
 	case <-c.closed:
 	case <-gone:
 	}
@@ -87,12 +81,13 @@ func isClosed(c <-chan struct{}) bool {
 
 // read reads up to most bytes, or all if most is negative.
 func (u *upload) read(most int) error {
-	_ = u.deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
+	_ = u.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	defer func() { _ = u.control.SetReadDeadline(time.Time{}) }() // a request may wait forever for its turn, or its answer
 	packet := packets.Get().(*[]byte)
 	defer packets.Put(packet)
 	for most < 0 || u.text.Len() < most {
 		n, err := u.body.Read(*packet)
-		if number := connOf(u.req).packet.Load(); n > 0 {
+		if number := u.conn.packet.Load(); n > 0 {
 			if u.packet != number && u.text.Len() > 0 {
 				u.packetStarts = append(u.packetStarts, u.text.Len())
 			}

@@ -136,13 +136,13 @@ func (c *checker) envelope(fields map[string]any, desktop bool) *Rejection {
 }
 
 func (c *checker) args(fields map[string]any) ([]Device, *Rejection) {
-	args := c.object("args", fields, "args")
-	if args == nil {
+	args, ok := member[map[string]any](c, "args", fields, "args", true)
+	if !ok {
 		return nil, &Rejection{Code: codePayload, Reasons: c.invalid}
 	}
 	c.unknownKeys("args", args, "devices")
-	value, ok := args["devices"]
-	if !ok {
+	value, present := args["devices"]
+	if !present {
 		return nil, reject(codeUnknown, "devices: missing")
 	}
 	items, ok := value.([]any)
@@ -191,39 +191,32 @@ var deviceKeys = []string{
 	"echo_cancellation", "noise_suppression", "automatic_gain_control", "hardware_mute",
 }
 
-// member reads a member of an object. It reports whether there is one of the type, which want
-// names; a missing one is an error only if required.
-func member[T any](c *checker, path string, fields map[string]any, key, want string, required bool) (v T, ok bool) {
+// member reads a member of an object. It reports whether there is one of the type; a missing one
+// is an error only if required.
+func member[T any](c *checker, path string, fields map[string]any, key string, required bool) (v T, ok bool) {
 	value, present := fields[key]
 	v, ok = value.(T)
 	switch {
 	case !present && required:
 		c.reject(path, "missing")
 	case present && !ok:
-		c.reject(path, "%s, not %s", kindOf(value), want)
+		c.reject(path, "%s, not %s", kindOf(value), kindOf(v))
 	}
 	return v, ok
 }
 
 // text reads a non-empty string.
 func (c *checker) text(path string, fields map[string]any, key string, required bool) (string, bool) {
-	s, ok := member[string](c, path, fields, key, "a string", required)
+	s, ok := member[string](c, path, fields, key, required)
 	if ok && s == "" {
 		c.reject(path, "empty string")
-		return "", false
 	}
-	return s, ok
-}
-
-// object reads a required object; nil if there is none.
-func (c *checker) object(path string, fields map[string]any, key string) map[string]any {
-	object, _ := member[map[string]any](c, path, fields, key, "an object", true)
-	return object
+	return s, s != ""
 }
 
 func (c *checker) named(path string, fields map[string]any, key string) (n Named) {
-	object := c.object(path, fields, key)
-	if object == nil {
+	object, ok := member[map[string]any](c, path, fields, key, true)
+	if !ok {
 		return n
 	}
 	n.Extra = c.unknownKeys(path, object, "name", "url")
@@ -237,7 +230,7 @@ func (c *checker) related(path string, fields map[string]any) []string {
 		c.crashes = note(c.crashes, path, "missing (an empty array is fine)")
 		return nil
 	}
-	items, ok := member[[]any](c, path, fields, "related", "an array", false)
+	items, ok := member[[]any](c, path, fields, "related", false)
 	if !ok {
 		return nil
 	}
@@ -256,7 +249,7 @@ func (c *checker) related(path string, fields map[string]any) []string {
 }
 
 func (c *checker) boolean(path string, fields map[string]any, key, deviceType string) *bool {
-	b, ok := member[bool](c, path, fields, key, "a boolean", false)
+	b, ok := member[bool](c, path, fields, key, false)
 	if !ok {
 		return nil
 	}

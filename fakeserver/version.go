@@ -3,18 +3,9 @@ package fakeserver
 import (
 	"encoding/json"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 )
-
-// queryValue is a query parameter as the client sees it: a missing one is null.
-func queryValue(query url.Values, key string) any {
-	if !query.Has(key) {
-		return nil
-	}
-	return query.Get(key)
-}
 
 // goodVersion reports whether the client accepts a version. The client converts
 // the value to a number as JavaScript does, and refuses what is above or below 1.

@@ -29,7 +29,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 		ready = readyUserMessage
 	}
 	k := &webSocket{newSocket(s, c, WebSocket, ready), ws}
-	k.wire, k.clientID = webWire{ws}, req.URL.Query().Get("client_id")
+	k.wire, k.clientID = k, req.URL.Query().Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
 	k.admit(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
@@ -45,7 +45,7 @@ func (s *Server) badQuery(req *http.Request) *Rejection {
 	v, encoding := query.Get("v"), query.Get("encoding")
 	goodV, goodEncoding := v == "1", encoding == "json"
 	if s.opts.Profile.isDesktop() {
-		goodV, goodEncoding = goodVersion(queryValue(query, "v")), goodEncoding || !query.Has("encoding")
+		goodV, goodEncoding = goodVersion(v), goodEncoding || !query.Has("encoding")
 	}
 	switch {
 	case s.opts.Profile == ArRPC:
@@ -129,15 +129,13 @@ func (k *webSocket) pong(data string) error {
 	return nil
 }
 
-type webWire struct{ ws *websocket.Conn }
-
-func (w webWire) writeMessage(text []byte) error {
-	_ = w.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return w.ws.WriteMessage(websocket.TextMessage, text)
+func (k *webSocket) writeMessage(text []byte) error {
+	_ = k.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return k.ws.WriteMessage(websocket.TextMessage, text)
 }
 
 // writeHalf builds its own frame, since the library only writes whole ones.
-func (w webWire) writeHalf(text []byte) error {
+func (k *webSocket) writeHalf(text []byte) error {
 	const finalText, length16, length64 = 0x81, 126, 127
 	head := []byte{finalText, byte(len(text))}
 	switch {
@@ -146,15 +144,15 @@ func (w webWire) writeHalf(text []byte) error {
 	case len(text) >= length16:
 		head = binary.BigEndian.AppendUint16([]byte{finalText, length16}, uint16(len(text)))
 	}
-	_ = w.ws.NetConn().SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err := w.ws.NetConn().Write(append(head, text[:len(text)/2]...))
+	_ = k.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := k.conn.Write(append(head, text[:len(text)/2]...))
 	return err
 }
 
-func (w webWire) writeClose(code int, reason string) error {
+func (k *webSocket) writeClose(code int, reason string) error {
 	const room = 123 // bytes of a control frame beside the code
 	if len(reason) > room {
 		reason = strings.ToValidUTF8(reason[:room], "")
 	}
-	return w.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(closeTimeout))
+	return k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(closeTimeout))
 }

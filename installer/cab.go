@@ -9,11 +9,13 @@ import (
 // cabinet holds the files of a tree, by the keys that an installer database has for them, as Windows Installer reads them.
 func cabinet(tree Tree, at time.Time, how effort) []byte {
 	var files, data, all bytes.Buffer
+	year, month, day := at.Date()
+	date, clock := uint16((year-1980)<<9|int(month)<<5|day), uint16(at.Hour()<<11|at.Minute()<<5|at.Second()/2) // as MS-DOS has them
 	for i, f := range tree {
 		_ = binary.Write(&files, binary.LittleEndian, struct {
 			Size, Offset              uint32
 			Folder, Date, Time, Flags uint16
-		}{uint32(len(f.Data)), uint32(all.Len()), 0, dosDate(at), dosTime(at), 0x20})
+		}{uint32(len(f.Data)), uint32(all.Len()), 0, date, clock, 0x20})
 		files.WriteString(fileKey(i) + "\x00")
 		all.Write(f.Data)
 	}
@@ -60,10 +62,3 @@ func checksumOf(data []byte, sum uint32) uint32 {
 	}
 	return sum ^ rest
 }
-
-func dosDate(t time.Time) uint16 {
-	year, month, day := t.Date()
-	return uint16((year-1980)<<9 | int(month)<<5 | day)
-}
-
-func dosTime(t time.Time) uint16 { return uint16(t.Hour()<<11 | t.Minute()<<5 | t.Second()/2) }

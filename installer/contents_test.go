@@ -21,10 +21,10 @@ func TestArchive(t *testing.T) {
 	tree.add("b", []byte("1"))
 	tree.addProgram("a/c", []byte("2"))
 	tree.link("d", "b")
-	one, err := tarball(tree, "x", release)
+	one, err := tarball(tree.below("x"), release)
 	require.NoError(t, err)
 	tree[0], tree[2] = tree[2], tree[0]
-	two, err := tarball(tree, "x", release)
+	two, err := tarball(tree.below("x"), release)
 	require.NoError(t, err)
 	require.Equal(t, one, two)
 	zips := [2][]byte{}
@@ -35,7 +35,7 @@ func TestArchive(t *testing.T) {
 	}
 	require.Equal(t, zips[0], zips[1])
 	tree.add("B", nil)
-	_, err = tarball(tree, "x", release)
+	_, err = tarball(tree.below("x"), release)
 	require.ErrorContains(t, err, "x/b would be in the package twice, also as x/B")
 }
 

@@ -215,15 +215,20 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 		tree.add("70-"+b.Product.Program+"-hid.rules", []byte(rules))
 	}
 	tree.add("README", b.portableReadme(o.release, rules != ""))
-	folder := fmt.Sprintf("%s-%s-linux-%s", b.Product.Program, o.release.Version, arch)
-	archive, err := tarball(tree, folder, o.release)
+	return o.archive(b, "linux-"+arch, ".tar.gz", tree, modules, tarball)
+}
+
+// archive writes a tree in one folder, in the format of pack, and its list of contents.
+func (o options) archive(b *Brand, system, ending string, tree Tree, modules []Module, pack func(Tree, Release) ([]byte, error)) error {
+	folder := fmt.Sprintf("%s-%s-%s", b.Product.Program, o.release.Version, system)
+	data, err := pack(tree.below(folder), o.release)
 	if err != nil {
 		return err
 	}
-	if err := o.place(folder+".tar.gz", archive); err != nil {
+	if err := o.place(folder+ending, data); err != nil {
 		return err
 	}
-	return o.placeSBOM(folder+".tar.gz", b.Product.Program, b.Vendor.Publisher, tree, modules)
+	return o.placeSBOM(folder+ending, b.Product.Program, b.Vendor.Publisher, tree, modules)
 }
 
 // portableReadme tells how to use the archive. rules: it has udev rules.

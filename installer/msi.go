@@ -105,25 +105,21 @@ func (d *database) write(ctx context.Context, out string, tree Tree, cab []byte,
 	sum.Write(d.setup)
 	sum.Write(cab)
 	d.summary(guidOf(string(sum.Sum(nil))))
-	if err := os.WriteFile(filepath.Join(work, "_ForceCodepage.idt"), []byte("\r\n\r\n65001\t_ForceCodepage\r\n"), 0o600); err != nil {
-		return err
-	}
+	var parts Tree
+	parts.add("_ForceCodepage.idt", []byte("\r\n\r\n65001\t_ForceCodepage\r\n"))
 	args := []string{"package.msi", "-i", "_ForceCodepage.idt"} // relative paths: msibuild looks for icon and program in its folder
 	for _, t := range d.tables {
-		if err := os.WriteFile(filepath.Join(work, t.name+".idt"), []byte(t.text()), 0o600); err != nil {
-			return err
-		}
+		parts.add(t.name+".idt", []byte(t.text()))
 		args = append(args, "-i", t.name+".idt")
 	}
 	var picture bytes.Buffer
 	if err := icon.SaveICO(&picture); err != nil {
 		return err
 	}
-	var streams Tree
-	streams.add("Icon/"+iconName, picture.Bytes())
-	streams.add("Binary/"+setupName, d.setup)
-	streams.add("cab", cab)
-	if err := streams.write(work); err != nil {
+	parts.add("Icon/"+iconName, picture.Bytes())
+	parts.add("Binary/"+setupName, d.setup)
+	parts.add("cab", cab)
+	if err := parts.write(work); err != nil {
 		return err
 	}
 	msibuild := exec.CommandContext(ctx, "msibuild", append(args, "-a", cabName, "cab")...)
@@ -152,10 +148,6 @@ func guidOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // of version 8
 	return fmt.Sprintf("{%X-%X-%X-%X-%X}", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-}
-
-func (d *database) productCode() string {
-	return guidOf(d.brand.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
 }
 
 func (d *database) summary(code string) {

@@ -19,6 +19,7 @@ func (d *database) fill(tree Tree) error {
 		return err
 	}
 	b, say := d.brand, installerMessages[d.lang]
+	code := guidOf(b.Product.UpgradeGUID + " " + d.release.Version + " " + d.arch + " " + d.lang)
 	name, v := b.Product.Program, b.Vendor
 	d.add("Property",
 		row("ALLUSERS", 1), row("ARPCOMMENTS", b.Product.Summary+". Vulnerabilities: "+v.Security),
@@ -26,7 +27,7 @@ func (d *database) fill(tree Tree) error {
 		row("ARPNOMODIFY", 1), row("ARPPRODUCTICON", iconName), row("ARPURLINFOABOUT", v.URL), row("Manufacturer", v.Publisher),
 		// Agents and trays are asked to end in a way of their own. The Restart Manager would kill them, and the clients' lists with them.
 		row("MSIRESTARTMANAGERCONTROL", "Disable"),
-		row("ProductCode", d.productCode()), row("ProductLanguage", say.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
+		row("ProductCode", code), row("ProductLanguage", say.id), row("ProductName", b.Product.Name), row("ProductVersion", version),
 		row("REINSTALLMODE", "amus"),    // every file belongs to this package alone, and is written whatever is there
 		row("REBOOT", "ReallySuppress"), // for a file in use msiexec without a window would restart the machine at once
 		// START, TRAY and CATALOGUE are not secure: a repair, which any user may start, would take them from that user.

@@ -78,9 +78,9 @@ func (t Tree) write(folder string) error {
 	return nil
 }
 
-// tarball returns a reproducible .tar.gz of a tree. Everything belongs to root, and is in one folder.
-func tarball(tree Tree, folder string, r Release) ([]byte, error) {
-	tree, err := tree.below(folder).sorted()
+// tarball returns a reproducible .tar.gz of a tree. Everything belongs to root.
+func tarball(tree Tree, r Release) ([]byte, error) {
+	tree, err := tree.sorted()
 	if err != nil {
 		return nil, err
 	}

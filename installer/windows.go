@@ -121,15 +121,7 @@ func (o options) portableWindows(b *Brand, arch string, tree Tree, modules []Mod
 	tree = slices.Concat(tree, policies.below("policies"))
 	readme := fmt.Sprintf(windowsReadme, b.Product.Name, o.release.Version, b.Product.Program, b.Vendor.Support, b.Vendor.Security)
 	tree.add("README.txt", []byte(strings.ReplaceAll(readme, "\n", "\r\n")))
-	folder := fmt.Sprintf("%s-%s-windows-%s", b.Product.Program, o.release.Version, arch)
-	archive, err := zipArchive(tree.below(folder), o.release)
-	if err != nil {
-		return err
-	}
-	if err := o.place(folder+".zip", archive); err != nil {
-		return err
-	}
-	return o.placeSBOM(folder+".zip", b.Product.Program, b.Vendor.Publisher, tree, modules)
+	return o.archive(b, "windows-"+arch, ".zip", tree, modules, zipArchive)
 }
 
 const windowsReadme = `%s %s

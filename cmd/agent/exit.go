@@ -20,6 +20,14 @@ const (
 // badInput marks an error that the user's input caused.
 func badInput(err error) error { return app.InputError{Err: err} }
 
+// badFile is badInput for the error of a file that openInterruptible has opened.
+func badFile(err error) error {
+	if errors.Is(err, errInterrupted) {
+		return errInterrupted
+	}
+	return badInput(err)
+}
+
 // exitCode is an error that only sets the exit code, because its message has already been printed.
 type exitCode int
 
@@ -28,29 +36,20 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 // exitCodeOf returns the exit code for the error of a program called with args, and whether its message has already been printed.
 func exitCodeOf(err error, args []string) (code int, said bool) {
 	var silent exitCode
+	supervised := len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv) // by whom the code tells whether a restart may help
 	switch {
 	case err == nil:
 		return exitOK, true
 	case errors.As(err, &silent):
 		return int(silent), true
-	case len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv):
-		return supervisedExit(err), false
+	case supervised && errors.As(err, new(app.InputError)):
+		return supervise.ExitConfig, false
+	case supervised && errors.As(err, new(*ipc.ErrRunning)):
+		return supervise.ExitRunning, false
 	case errors.As(err, new(app.InputError)):
 		return exitBadInput, false
 	default:
 		return exitFailed, false
-	}
-}
-
-// supervisedExit returns the exit code that tells a service manager whether a restart may help.
-func supervisedExit(err error) int {
-	switch {
-	case errors.As(err, new(app.InputError)):
-		return supervise.ExitConfig
-	case errors.As(err, new(*ipc.ErrRunning)):
-		return supervise.ExitRunning
-	default:
-		return exitFailed
 	}
 }
 

@@ -62,11 +62,8 @@ it is not clear which device is meant.`,
 					return badInput(errors.New("--from: needs no device and no --save"))
 				}
 				s, err := readSession(cmd.Context(), from)
-				if errors.Is(err, errInterrupted) {
-					return err
-				}
 				if err != nil {
-					return badInput(err)
+					return badFile(err)
 				}
 				return analyse(cmd.OutOrStdout(), s)
 			}
@@ -115,9 +112,6 @@ func readSession(ctx context.Context, path string) (learn.Session, error) {
 	}
 	defer file.Close()
 	s, err := learn.ReadSession(file)
-	if errors.Is(err, errInterrupted) {
-		return nil, errInterrupted
-	}
 	if err != nil {
 		return nil, fmt.Errorf("--from %s: %w", path, err)
 	}

@@ -70,7 +70,7 @@ func (r *capture) mark(m learn.Mark) int {
 	defer r.mu.Unlock()
 	n := r.reports
 	r.reports = 0
-	r.session = append(r.session, learn.Step{Mark: m, At: time.Now()})
+	r.session = append(r.session, learn.Step{Mark: m, Event: hid.Event{At: time.Now()}})
 	return n
 }
 

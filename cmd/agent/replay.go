@@ -48,11 +48,8 @@ Exit codes: 0 all lists are as recorded; 1 some are not; 2 the recording or the 
 			defer file.Close()
 			begin := time.Now()
 			r, err := replay(cmd.ErrOrStderr(), args[0], file, engine.NewPlayer(set, catalogue != ""), func(int, engine.Record, engine.Replayed) {})
-			if errors.Is(err, errInterrupted) {
-				return errInterrupted
-			}
 			if err != nil {
-				return badInput(err)
+				return badFile(err)
 			}
 			v := verdict{
 				File: args[0], Inputs: r.Inputs, Length: r.Length, Took: engine.Span(time.Since(begin)),

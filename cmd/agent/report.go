@@ -104,11 +104,8 @@ func reportRecording(cmd *cobra.Command, path, catalogue string) (about report.I
 	player := engine.NewPlayer(set, catalogue != "")
 	history := app.NewHistory(player)
 	_, err = replay(cmd.ErrOrStderr(), path, file, player, func(_ int, r engine.Record, _ engine.Replayed) { history.Played(r) })
-	switch {
-	case errors.Is(err, errInterrupted):
-		return about, errInterrupted
-	case err != nil:
-		return about, badInput(err)
+	if err != nil {
+		return about, badFile(err)
 	}
 	return history.Report(path), nil
 }

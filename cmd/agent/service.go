@@ -43,12 +43,13 @@ It belongs to one user; only --global needs root or an administrator.`,
 }
 
 // printFlag adds --print.
-func printFlag(cmd *cobra.Command, v *bool) {
-	cmd.Flags().BoolVar(v, "print", false, "only print what would be done")
+func printFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().Bool("print", false, "only print what would be done")
+	return cmd
 }
 
 func serviceInstallCommand() *cobra.Command {
-	var dry, forAll bool
+	var forAll bool
 	var as string
 	cmd := withSettings(&cobra.Command{
 		Use:   "install",
@@ -67,8 +68,8 @@ an agent in each session, which is --global. On Linux: systemd, which is preferr
 Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's agent is installed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			forAll = forAll || service.Kind(as) == service.Service
-			if err := forThisUser(); err != nil && !forAll {
-				return err
+			if os.Geteuid() == 0 && host.Getenv("SUDO_UID") != "" && !forAll { // root has no session
+				return badInput(errors.New("sudo: the agent belongs to one user's session: run this as that user, without sudo"))
 			}
 			args, trayFlags, err := runArguments(cmd)
 			if err != nil {
@@ -85,17 +86,17 @@ Exit codes: 0 done; 1 it did not work; 2 the input is wrong, or another vendor's
 			if err != nil {
 				return err
 			}
-			return executePlan(cmd, dry, [2]string{says, "already installed"}, i.Install)
+			return executePlan(cmd, [2]string{says, "already installed"}, i.Install)
 		},
 	})
-	installFlags(cmd, &dry, &forAll)
+	installFlags(cmd, &forAll)
 	cmd.Flags().StringVar(&as, "as", "", "what starts it (default: as installed, else the first available)")
 	_ = cmd.RegisterFlagCompletionFunc("as", completeWords(service.Kinds())) // fails only for an unknown flag
 	return cmd
 }
 
 func serviceUninstallCommand() *cobra.Command {
-	var dry, forAll bool
+	var forAll bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the agent, and no longer start it at log-in",
@@ -110,15 +111,15 @@ func serviceUninstallCommand() *cobra.Command {
 			if forAll {
 				says[1] = "not installed for all users"
 			}
-			return executePlan(cmd, dry, says, i.Uninstall)
+			return executePlan(cmd, says, i.Uninstall)
 		},
 	}
-	installFlags(cmd, &dry, &forAll)
+	installFlags(cmd, &forAll)
 	return cmd
 }
 
-func installFlags(cmd *cobra.Command, dry, forAll *bool) {
-	printFlag(cmd, dry)
+func installFlags(cmd *cobra.Command, forAll *bool) {
+	printFlag(cmd)
 	cmd.Flags().BoolVar(forAll, "global", false, "for all users of this machine; needs root or an administrator")
 }
 
@@ -146,14 +147,6 @@ func refuseOtherVendor(ctx context.Context, i service.Installer, args []string) 
 	}
 	return badInput(fmt.Errorf("the agent of vendor %s is installed, and that of %s would take its place: "+
 		"'sidetone service uninstall' first, or give each vendor a program with a brand file and a name of its own", was, is))
-}
-
-// forThisUser refuses to register the agent for root, who has no session.
-func forThisUser() error {
-	if os.Geteuid() == 0 && host.Getenv("SUDO_UID") != "" {
-		return badInput(errors.New("sudo: the agent belongs to one user's session: run this as that user, without sudo"))
-	}
-	return nil
 }
 
 // runArguments returns the arguments of an agent with the settings that are given as flags, and the flags of its tray. The settings are
@@ -205,8 +198,16 @@ func managerAs(as service.Kind, args, trayFlags []string) (m service.Manager, er
 	if err != nil {
 		return nil, err
 	}
-	a.Running = func(ctx context.Context) (service.Process, error) {
-		return runningAgent(ctx, registeredSettings(ctx, m))
+	a.Running = func(ctx context.Context) (p service.Process, err error) {
+		client, err := app.FindAgent(ctx, registeredSettings(ctx, m), host)
+		if err != nil {
+			return p, err
+		}
+		st, err := client.Status(ctx)
+		if errors.Is(err, control.ErrNotRunning) {
+			err = fs.ErrNotExist
+		}
+		return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
 	}
 	a.LogFile = func(ctx context.Context) (string, error) { return lastLog(registeredSettings(ctx, m)) }
 	m, err = service.New(a, as, host.Getenv)
@@ -254,19 +255,6 @@ func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	}, nil
 }
 
-// runningAgent finds the agent of these settings.
-func runningAgent(ctx context.Context, c *config.Config) (p service.Process, err error) {
-	client, err := app.FindAgent(ctx, c, host)
-	if err != nil {
-		return p, err
-	}
-	st, err := client.Status(ctx)
-	if errors.Is(err, control.ErrNotRunning) {
-		err = fs.ErrNotExist
-	}
-	return service.Process{PID: st.PID, Started: st.Started, Stop: client.Stop}, err
-}
-
 // lastLog returns the newest log file of the agent that the settings mean.
 func lastLog(c *config.Config) (string, error) {
 	folders, err := app.StateFolders(c, host)
@@ -291,8 +279,7 @@ func lastLog(c *config.Config) (string, error) {
 func serviceVerb(
 	name, short string, says [2]string, plan func(service.Manager, context.Context) (service.Plan, error),
 ) *cobra.Command {
-	var dry bool
-	cmd := &cobra.Command{
+	return printFlag(&cobra.Command{
 		Use:   name,
 		Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -300,33 +287,31 @@ func serviceVerb(
 			if err != nil {
 				return err
 			}
-			return executePlan(cmd, dry, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
+			return executePlan(cmd, says, func(ctx context.Context) (service.Plan, error) { return plan(m, ctx) })
 		},
-	}
-	printFlag(cmd, &dry)
-	return cmd
+	})
 }
 
-// executePlan executes a plan, or only prints it.
-func executePlan(cmd *cobra.Command, dry bool, says [2]string, plan func(context.Context) (service.Plan, error)) error {
+// executePlan executes a plan or, with --print, only prints it.
+func executePlan(cmd *cobra.Command, says [2]string, plan func(context.Context) (service.Plan, error)) error {
 	p, err := plan(cmd.Context())
 	if err != nil {
 		return err
 	}
-	w, left := cmd.OutOrStdout(), p.Left()
+	w, left, answer := cmd.OutOrStdout(), p.Left(), says[0]
 	switch {
 	case len(p) == len(left):
-		fmt.Fprint(w, left)
-		fmt.Fprintln(w, says[1])
-	case dry:
+		answer = says[1]
+	case valueOf(cmd, "print") == "true":
 		fmt.Fprint(w, p)
+		return nil
 	default:
 		if err := p.Do(cmd.Context()); err != nil {
 			return err
 		}
-		fmt.Fprint(w, left)
-		fmt.Fprintln(w, says[0])
 	}
+	fmt.Fprint(w, left)
+	fmt.Fprintln(w, answer)
 	return nil
 }
 

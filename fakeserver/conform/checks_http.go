@@ -74,8 +74,7 @@ func getTwice(r *run, t *rawHTTP) (outcome, error) {
 // A posting is a POST that differs in one thing from a good one.
 type posting struct {
 	payload  payload
-	v        string // "" means 1
-	noV      bool
+	v        *string  // nil means 1, and "" none
 	clientID string   // "" means the target's. Each has a rate limit of its own
 	noClient bool     // clientID is not sent, only charged
 	header   []string // nil means a good one
@@ -93,10 +92,7 @@ func postAs(p posting) probe {
 // post sends a command over HTTP, at the cost of a token.
 func (r *run) post(ctx context.Context, p posting) (outcome, error) {
 	p.clientID = cmp.Or(p.clientID, r.target.ClientID)
-	v, clientID := cmp.Or(p.v, "1"), p.clientID
-	if p.noV {
-		v = ""
-	}
+	v, clientID := cmp.Or(p.v, new("1")), p.clientID
 	if p.noClient {
 		clientID = ""
 	}
@@ -110,7 +106,7 @@ func (r *run) post(ctx context.Context, p posting) (outcome, error) {
 	}
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.payload.sets()
-	q := request{method: http.MethodPost, path: rpcPath(v, clientID), header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
+	q := request{method: http.MethodPost, path: rpcPath(*v, clientID), header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
 	answer, err := r.do(ctx, q, p.split, pass.wait)
 	o := answer.command(c.cmd, c.nonce)
 	pass.answered(o)
@@ -152,13 +148,13 @@ func badPostChecks() []check {
 			posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
 		bad("empty-origin", "POST, Origin empty", expects(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
 		bad("text-json", "POST, Content-Type text/json", expects(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
-		bad("v-text", "POST, v=abc", expects(Ran, httpSuccess), posting{v: "abc"}),
-		bad("v-decimal", "POST, v=1.0", expects(Ran, httpSuccess), posting{v: "1.0"}),
-		bad("v-zero", "POST, v=0", expects(Ran, silence), posting{v: "0"}),
-		bad("v-half", "POST, v=0.5", expects(Ran, silence), posting{v: "0.5"}),
+		bad("v-text", "POST, v=abc", expects(Ran, httpSuccess), posting{v: new("abc")}),
+		bad("v-decimal", "POST, v=1.0", expects(Ran, httpSuccess), posting{v: new("1.0")}),
+		bad("v-zero", "POST, v=0", expects(Ran, silence), posting{v: new("0")}),
+		bad("v-half", "POST, v=0.5", expects(Ran, silence), posting{v: new("0.5")}),
 		bad("null", "POST, body null", expects(Ran, silence), posting{body: "null"}),
-		bad("wrong-v", "POST, v=2", expects(Ran, silence), posting{v: "2"}),
-		bad("no-v", "POST, no v", expects(Ran, silence), posting{noV: true}),
+		bad("wrong-v", "POST, v=2", expects(Ran, silence), posting{v: new("2")}),
+		bad("no-v", "POST, no v", expects(Ran, silence), posting{v: new("")}),
 		bad("charset", "POST, Content-Type with a charset", expects(Ran, silence), posting{header: []string{jsonType + "; charset=utf-8"}}),
 		bad("no-content-type", "POST, no Content-Type", expects(Ran, silence), posting{header: []string{}}),
 	}

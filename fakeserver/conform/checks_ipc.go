@@ -77,7 +77,7 @@ func commandWithHandshake(ctx context.Context, r *run, p pass) (outcome, error) 
 	l.nonces[first.nonce] = true
 	shake, ask := ipcframe.Encode(ipcframe.Handshake, handshake(1, r.target.ClientID)), ipcframe.Encode(ipcframe.Frame, []byte(first.text))
 	l.sendBytes(slices.Concat(shake, ask), p.wait)
-	o, _, err := l.awaitReady(ctx, p.wait)
+	o, err := l.awaitReady(ctx, p.wait)
 	p.answered(o)
 	if err != nil || o.got != ready {
 		return o, err

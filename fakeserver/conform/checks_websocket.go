@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -31,9 +32,19 @@ func socketChecks(t Target) []check {
 			costing(capacity+1))
 }
 
+// readyComplete looks for what clients send in READY.
 func readyComplete(_ context.Context, r *run) (outcome, error) {
-	if readyAnswer := r.readyAnswers[WebSocket]; !complete(readyAnswer) {
-		return outcome{got: "incomplete", detail: compact(readyAnswer["data"])}, nil
+	a := r.readyAnswers[WebSocket]
+	var data struct {
+		V      int
+		Config map[string]json.RawMessage
+	}
+	complete := json.Unmarshal(a["data"], &data) == nil && data.V == 1 && a.null("nonce")
+	for _, key := range []string{"cdn_host", "api_endpoint", "environment"} {
+		complete = complete && data.Config[key] != nil
+	}
+	if !complete {
+		return outcome{got: "incomplete", detail: compact(a["data"])}, nil
 	}
 	return outcome{got: "complete"}, nil
 }
@@ -97,7 +108,7 @@ func commandBeforeReady(ctx context.Context, r *run, p pass) (outcome, error) {
 	defer l.close()
 	begin, first := time.Now(), r.compose(payload{})
 	l.sendCommand(first, time.Until(deadline))
-	o, _, err = l.awaitReady(ctx, time.Until(deadline))
+	o, err = l.awaitReady(ctx, time.Until(deadline))
 	p.answered(o)
 	if err != nil || o.got != ready {
 		return o, err

@@ -1,12 +1,10 @@
 package conform
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -112,22 +110,6 @@ func (r *run) do(ctx context.Context, q request, split func(string) []string, wa
 	return answer, ctx.Err()
 }
 
-func readReply(in *bufio.Reader, method string) (reply, error) {
-	resp, err := http.ReadResponse(in, &http.Request{Method: method})
-	if err != nil {
-		return reply{}, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{
-		status: resp.StatusCode, kind: resp.Header.Get("Content-Type"), body: body,
-		reader: resp.Header.Get("Access-Control-Allow-Origin"),
-	}, nil
-}
-
 // page is the outcome of a request without a command.
 func (p reply) page() outcome {
 	o := p.outcome
@@ -161,10 +143,6 @@ func (p reply) command(cmd, nonce string) outcome {
 }
 
 func (p reply) describe() string { return joinNonEmpty(": ", sanitize(p.kind), compact(p.body)) }
-
-func (r *run) dialTCP(ctx context.Context, wait time.Duration) (net.Conn, error) {
-	return r.dial(ctx, networkTCP, r.address, wait)
-}
 
 // dial returns an *UnreachableError if there is no server, apart from the context's error.
 func (r *run) dial(ctx context.Context, network, address string, wait time.Duration) (net.Conn, error) {

@@ -86,24 +86,24 @@ const retryPause = time.Second
 
 // openPipe connects and sends the handshake. A client closes a connection that waits in line
 // for too long, which costs no token: then it tries again.
-func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
 	for began := time.Now(); ; {
 		tried := time.Now()
 		left := wait - tried.Sub(began)
 		l, err := r.dialPipe(ctx, left)
 		if err != nil {
-			return nil, outcome{}, nil, err
+			return nil, outcome{}, err
 		}
 		l.send(ipcframe.Handshake, handshake(o.v, o.clientID), left)
-		got, readyAnswer, err := l.awaitReady(ctx, left)
+		got, err := l.awaitReady(ctx, left)
 		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
 		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
 			got.waited = time.Since(began)
-			return l, got, readyAnswer, err
+			return l, got, err
 		}
 		l.close()
 		if err := sleep(ctx, retryPause); err != nil {
-			return nil, got, nil, err
+			return nil, got, err
 		}
 	}
 }

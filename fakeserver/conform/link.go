@@ -3,7 +3,6 @@ package conform
 import (
 	"context"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -42,10 +41,10 @@ type link struct {
 	write     func(kind uint32, message []byte) error // kind is an opcode or a WebSocket message type
 	in        chan event
 	done      chan struct{}
-	once      sync.Once
 	reader    sync.WaitGroup
 	dead      bool            // the server closed it
 	nonces    map[string]bool // of commands sent
+	ready     answer          // READY; nil until it came
 }
 
 // newLink starts reading; next returns the next event, finally an eventClosed.
@@ -72,10 +71,8 @@ func newLink(t Transport, conn net.Conn, next func() event, write func(uint32, [
 
 // close closes the connection and waits for the reader.
 func (l *link) close() {
-	l.once.Do(func() {
-		close(l.done)
-		_ = l.conn.Close()
-	})
+	close(l.done)
+	_ = l.conn.Close()
 	l.reader.Wait()
 }
 
@@ -129,20 +126,19 @@ func (l *link) await(ctx context.Context, wait time.Duration, match func(event) 
 }
 
 // awaitReady waits for READY (rules R16, R17).
-func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, answer, error) {
-	var readyAnswer answer
+func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, error) {
 	o, err := l.await(ctx, wait, func(e event) (outcome, bool) {
 		a, ok := readAnswer(e.data)
 		if e.kind != eventText || !ok || a.text("cmd") != "DISPATCH" || a.text("evt") != "READY" {
 			return outcome{got: "not READY", detail: compact(e.data)}, true
 		}
-		readyAnswer = a
+		l.ready = a
 		return outcome{got: ready}, true
 	})
 	if o.got == silence {
 		o.got = openSilent
 	}
-	return o, readyAnswer, err
+	return o, err
 }
 
 // ask sends a command and waits for its answer. It skips late answers to earlier commands.
@@ -169,11 +165,9 @@ func (l *link) askAfter(ctx context.Context, first, second command, wait time.Du
 	return l.await(ctx, wait, func(e event) (outcome, bool) {
 		a, _ := readAnswer(e.data)
 		switch nonce := a.text("nonce"); {
-		case e.kind != eventText || strings.TrimSpace(nonce) == "":
-			return outcome{}, false
-		case nonce == first.nonce:
+		case e.kind == eventText && nonce == first.nonce:
 			return outcome{got: taken}, true
-		case nonce == second.nonce:
+		case e.kind == eventText && nonce == second.nonce:
 			return outcome{got: lost}, true
 		}
 		return outcome{}, false

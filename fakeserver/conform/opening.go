@@ -3,7 +3,6 @@ package conform
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"time"
@@ -46,7 +45,7 @@ func (o opening) url(address string) string {
 // open opens a connection and waits for READY, at the cost of a token. Without READY it returns
 // no link, and the outcome says what came instead.
 func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, error) {
-	l, got, readyAnswer, err := r.dialOpening(ctx, o, p.wait)
+	l, got, err := r.dialOpening(ctx, o, p.wait)
 	p.answered(got)
 	if err != nil || got.got != ready {
 		if l != nil {
@@ -54,25 +53,25 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 		}
 		return nil, got, err
 	}
-	r.readyAnswers[o.transport] = readyAnswer
-	if user := readyAnswer.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
+	r.readyAnswers[o.transport] = l.ready
+	if user := l.ready.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
 		got.got = readyUser
 	}
 	return l, got, nil
 }
 
 // dialOpening opens a connection and returns it with what came first on it.
-func (r *run) dialOpening(ctx context.Context, o opening, wait time.Duration) (*link, outcome, answer, error) {
+func (r *run) dialOpening(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
 	if o.transport == IPC {
 		return r.openPipe(ctx, o, wait)
 	}
 	deadline := time.Now().Add(wait)
 	l, got, err := r.dialSocket(ctx, o, wait)
 	if l == nil {
-		return nil, got, nil, err
+		return nil, got, err
 	}
-	got, readyAnswer, err := l.awaitReady(ctx, time.Until(deadline))
-	return l, got, readyAnswer, err
+	got, err = l.awaitReady(ctx, time.Until(deadline))
+	return l, got, err
 }
 
 // tryOpening opens a connection only to see whether READY comes.
@@ -146,21 +145,4 @@ func sendMessage(t Transport, kind uint32, message string) probe {
 		l.send(kind, []byte(message), wait)
 		return l.await(ctx, wait, reaction)
 	}))
-}
-
-// complete reports whether a READY contains what clients send in it.
-func complete(readyAnswer answer) bool {
-	var data struct {
-		V      int
-		Config map[string]json.RawMessage
-	}
-	if json.Unmarshal(readyAnswer["data"], &data) != nil || data.V != 1 || !readyAnswer.null("nonce") {
-		return false
-	}
-	for _, key := range []string{"cdn_host", "api_endpoint", "environment"} {
-		if data.Config[key] == nil {
-			return false
-		}
-	}
-	return true
 }

@@ -117,6 +117,7 @@ func (a answer) judge(cmd, nonce string) outcome {
 
 // failure is the outcome of a failed read. some is true if part of an answer had come.
 func failure(err error, some bool) outcome {
+	_, failed := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return outcome{got: tooLarge}
@@ -126,16 +127,11 @@ func failure(err error, some bool) outcome {
 		return outcome{got: silence}
 	case some && errors.Is(err, io.ErrUnexpectedEOF):
 		return outcome{got: unfinished, detail: "then the connection was closed"}
-	case ended(err):
+	case failed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe):
 		return outcome{got: hungUp}
 	}
 	return outcome{got: garbage, detail: sanitize(err.Error())}
-}
-
-func ended(err error) bool {
-	_, failed := errors.AsType[*net.OpError](err)
-	return failed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, io.ErrClosedPipe)
 }
 
 func isTimeout(err error) bool {

@@ -56,10 +56,7 @@ func (p payload) sets() bool {
 }
 
 func list(devices ...any) map[string]any {
-	if devices == nil {
-		devices = []any{}
-	}
-	return map[string]any{"devices": devices}
+	return map[string]any{"devices": append([]any{}, devices...)} // never null
 }
 
 type fields = map[string]any

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"io"
+	"net/http"
 	"time"
 )
 
@@ -17,7 +19,7 @@ type rawHTTP struct {
 
 func (r *run) rawHTTP(ctx context.Context, wait time.Duration) (*rawHTTP, error) {
 	deadline := time.Now().Add(wait)
-	raw, err := r.dialTCP(ctx, wait)
+	raw, err := r.dial(ctx, networkTCP, r.address, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +59,18 @@ func (t *rawHTTP) finish() bool {
 }
 
 // read reads the answer as it is: no redirects, decompression or retries.
-func (t *rawHTTP) read(method string) reply {
+func (t *rawHTTP) read(method string) (answer reply) {
 	began, before := time.Now(), t.conn.read
 	t.conn.err = nil
-	answer, err := readReply(t.in, method)
+	resp, err := http.ReadResponse(t.in, &http.Request{Method: method})
+	if err == nil {
+		defer resp.Body.Close()
+		answer.status, answer.kind = resp.StatusCode, resp.Header.Get("Content-Type")
+		answer.reader = resp.Header.Get("Access-Control-Allow-Origin")
+		answer.body, err = io.ReadAll(resp.Body)
+	}
 	if err != nil {
-		answer.outcome = failure(cmp.Or(t.conn.err, err), t.conn.read > before)
+		answer = reply{outcome: failure(cmp.Or(t.conn.err, err), t.conn.read > before)}
 	}
 	answer.waited = time.Since(began)
 	return answer
@@ -80,5 +88,5 @@ func (t *rawHTTP) quiet(d time.Duration) bool {
 // more.
 func (t *rawHTTP) closed() bool {
 	_, err := t.in.ReadByte()
-	return err != nil && ended(err) && failure(err, false).got == hungUp
+	return err != nil && failure(err, false).got == hungUp
 }

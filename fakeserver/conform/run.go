@@ -1,3 +1,18 @@
+// Package conform tests how a local RPC server behaves, and compares that with
+// two models: the platform's written specification, and the desktop client that
+// users run. The server may be that client, a re-implementation of it, or the
+// fakeserver of this repository.
+//
+//	report, err := conform.Run(ctx, conform.Target{URL: "http://127.0.0.1:6463"}, conform.Options{})
+//	...
+//	fmt.Print(report.Text())
+//
+// A client lets only a few requests through at once; the others wait in line
+// (rule R67 of docs/protocol.md). So a run counts the tokens that it has spent,
+// and only reports silence if the server had no reason to queue.
+//
+// Servers may behave badly: each check has its own deadline, reads a bounded
+// number of bytes, and has a result whatever comes.
 package conform
 
 import (
@@ -83,7 +98,7 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 func (r *run) checkReachable(ctx context.Context) error {
 	if r.target.URL != "" {
 		r.address, _ = addressOf(r.target.URL) // withDefaults has checked it
-		c, err := r.dialTCP(ctx, r.opts.Patience)
+		c, err := r.dial(ctx, networkTCP, r.address, r.opts.Patience)
 		if err != nil {
 			return err
 		}
@@ -139,7 +154,7 @@ func (r *run) skipReason(c check) string {
 		return base.skip
 	case !base.answered():
 		return "follows " + c.needs + ", which has no answer"
-	case strings.HasPrefix(c.needs, "ws-") && base.got != ready && !hasCode(base.got):
+	case strings.HasPrefix(c.needs, "ws-") && base.got != ready && !strings.HasPrefix(base.got, "close "):
 		return "follows " + c.needs + ", which fails"
 	}
 	return ""

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -28,7 +27,7 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 	dialer := websocket.Dialer{
 		HandshakeTimeout: wait,
 		NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, err := r.dialTCP(ctx, wait)
+			c, err := r.dial(ctx, networkTCP, r.address, wait)
 			raw = &capped{Conn: c, left: maxUpgrade}
 			return raw, err
 		},
@@ -84,5 +83,3 @@ func nextMessage(ws *websocket.Conn) event {
 }
 
 func closeWith(code int) string { return fmt.Sprintf("close %d", code) }
-
-func hasCode(got string) bool { return strings.HasPrefix(got, "close ") }

@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
-	"sidetone/fakeserver/internal/broadcast"
+	"sidetone/internal/signal"
 )
 
 const (
@@ -46,7 +46,7 @@ type Page struct {
 	index   []byte
 	faults  []faultView
 	screens []*screen
-	changed broadcast.Broadcast // of any screen
+	changed signal.Broadcast // of any screen
 
 	http *http.Server
 	end  context.CancelFunc

@@ -14,9 +14,8 @@ import (
 type client struct {
 	spec    clientSpec
 	srv     *fakeserver.Server // nil before the first start
-	running bool
-	seq     int // of the last payload that was read
-	history     // since the last action began, without its anchor
+	seq     int                // of the last payload that was read
+	history                    // since the last action began, without its anchor
 }
 
 // read adds the payloads that were recorded since the last call to the history.
@@ -44,11 +43,7 @@ func (c *client) historySince(anchor time.Time) history {
 func (c *client) awaitPayload(ctx context.Context, until time.Time) error {
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	if c.srv == nil {
-		<-timed.Done()
-	} else {
-		_, _ = c.srv.WaitPayload(timed, c.seq)
-	}
+	_, _ = c.srv.WaitPayload(timed, c.seq)
 	return reason(ctx)
 }
 
@@ -60,12 +55,13 @@ func (c *client) beginAction() {
 
 // do executes a step and says what came of it.
 func (c *client) do(d clientAction) (seen string, err error) {
-	switch starts := d.verb == "start" || d.verb == "resume"; {
+	starts, running := d.verb == "start" || d.verb == "resume", c.srv != nil && c.srv.Running()
+	switch {
 	case c.srv == nil && d.verb != "start":
 		return "", errors.New("it has never run")
-	case c.running && starts:
+	case running && starts:
 		return "", errors.New("it runs already")
-	case !c.running && (d.verb == "stop" || d.verb == "restart"):
+	case !running && (d.verb == "stop" || d.verb == "restart"):
 		return "", errors.New("it does not run")
 	}
 	switch d.verb {
@@ -73,11 +69,9 @@ func (c *client) do(d clientAction) (seen string, err error) {
 		return c.start(d.ports)
 	case "stop":
 		c.srv.Stop()
-		c.running = false
 		return "stopped", nil
 	case "restart":
 		c.srv.Stop()
-		c.running = false
 		return c.resume(d.ports)
 	case "resume":
 		return c.resume(d.ports)
@@ -105,7 +99,7 @@ func (c *client) start(ports []int) (seen string, err error) {
 		return "", err
 	}
 	c.close()
-	c.srv, c.running, c.seq, c.history = srv, true, 0, history{}
+	c.srv, c.seq, c.history = srv, 0, history{}
 	return "listens on " + c.srv.Address(), nil
 }
 
@@ -115,7 +109,6 @@ func (c *client) resume(ports []int) (seen string, err error) {
 	if err := c.srv.Resume(ports...); err != nil {
 		return "", err
 	}
-	c.running = true
 	return "listens on " + c.srv.Address(), nil
 }
 
@@ -124,7 +117,6 @@ func (c *client) close() {
 	if c.srv != nil {
 		_ = c.srv.Close() // always nil
 	}
-	c.running = false
 }
 
 // variable is how a client is named in environment variables.

@@ -188,7 +188,7 @@ func TestLoadExamples(t *testing.T) {
 		require.NoError(t, err)
 		sc, problems := Load(file, data)
 		require.Empty(t, problems)
-		require.NotEmpty(t, sc.Name())
+		require.NotEmpty(t, sc.name)
 	}
 }
 
@@ -208,7 +208,7 @@ steps:
 - expect: {within: 1m, device: {id: "1", model: m, vendor: v, type: audioinput}, hardware_mute: absent, payloads: {max: 3}}
 `))
 	require.Empty(t, problems)
-	require.Equal(t, "full", sc.Name())
+	require.Equal(t, "full", sc.name)
 	o := sc.clients[0].options
 	require.Equal(t, []int{0, 6463}, o.Ports)
 	require.Equal(t, filepath.Join("lab", "sockets"), o.IPCDir)

@@ -1,3 +1,15 @@
+// Package scenario runs scripts for certification labs. A script says which fake clients there
+// are, what happens to them, to the agent under test and to the headset, and what the clients
+// must be told within which time. docs/scenarios.md describes the language.
+//
+//	sc, problems := scenario.Load("certification.yaml", text)
+//	...
+//	report, err := sc.Run(ctx, scenario.Options{Progress: os.Stderr})
+//	...
+//	err = report.JUnit(file)
+//
+// It uses only the exported part of package fakeserver. The numbered rules in comments are
+// those of docs/protocol.md.
 package scenario
 
 import (
@@ -10,15 +22,12 @@ import (
 // A Scenario is a file that was loaded. It can be run any number of times, but only one at a
 // time.
 type Scenario struct {
-	name    string
+	name    string // in the file, or else of the file
 	file    string
 	clients []clientSpec
 	setup   []step
 	steps   []step
 }
-
-// Name is the name in the file, or else the name of the file.
-func (s *Scenario) Name() string { return s.name }
 
 // A clientSpec is one fake client of a scenario.
 type clientSpec struct {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -82,10 +83,10 @@ type App struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
 
-	stop     chan struct{} // closed to end the agent
-	stopOnce func()
-	farewell chan struct{} // closed when clients have been told of the end
-	begun    chan struct{} // closed when this agent reports
+	stopping context.Context    // ended by stop
+	stop     context.CancelFunc // ends the agent
+	farewell chan struct{}      // closed when clients have been told of the end
+	begun    chan struct{}      // closed when this agent reports
 	handover *handover
 }
 
@@ -93,10 +94,10 @@ type App struct {
 // another agent speaks for the same vendor or client id and is not to be replaced.
 func New(o Options) (*App, error) {
 	a := &App{
-		opts: o, started: time.Now(), changed: make(chan struct{}), stop: make(chan struct{}),
+		opts: o, started: time.Now(), changed: make(chan struct{}),
 		farewell: make(chan struct{}), begun: make(chan struct{}), handover: newHandover(),
 	}
-	a.stopOnce = sync.OnceFunc(func() { close(a.stop) })
+	a.stopping, a.stop = context.WithCancel(context.Background())
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
 	if a.opts.LogLevel == nil {
 		a.opts.LogLevel = new(slog.LevelVar)
@@ -139,7 +140,7 @@ func (a *App) open() error {
 		return err
 	}
 	a.resolver.Store(resolving.Resolver)
-	if err = a.openSources(resolving.HIDRules()); err != nil {
+	if err = a.openSources(resolving.Resolver.HID); err != nil {
 		return err
 	}
 	a.report = newReporter(a.log, a.timeline, set.rpc(a.opts.Host, a.log))
@@ -182,14 +183,8 @@ func (a *App) Run(ctx context.Context) error {
 	defer a.closeLocks()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-a.stop:
-			cancel()
-		case <-ctx.Done():
-			a.stopOnce() // which also tells Upgrade
-		}
-	}()
+	context.AfterFunc(a.stopping, cancel)
+	context.AfterFunc(ctx, a.stop) // which also tells Upgrade
 	// The sources and the Engine end before the reporter tells clients of the end, so that they publish nothing after that.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
@@ -244,7 +239,6 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 		}
 	}
 	serve()
-	defer time.AfterFunc(startupTime, debug.FreeOSMemory).Stop()
 	err := a.reportToClients(reporting, serve)
 	a.exitIfHanging(err)
 	stopInputs()
@@ -283,9 +277,6 @@ func (a *App) Ping(ctx context.Context) {
 
 // shutdownTimeout is how long the rest may take after clients were told of the end. The longest wait is for a HID device: 12 s.
 var shutdownTimeout = 15 * time.Second
-
-// startupTime is when everything has been read once. The memory that this took is not needed again, and goes back to the system.
-const startupTime = 5 * time.Second
 
 // runInputs runs the Engine and follows the sources until stop is called.
 func (a *App) runInputs(ctx context.Context) (stop func()) {
@@ -342,5 +333,17 @@ func (a *App) Refresh() {
 func (a *App) kick() {
 	for _, kick := range a.kicks {
 		kick.Notify()
+	}
+}
+
+// TuneRuntime sets up the Go runtime of a process that is only the agent. GOMAXPROCS stays as the environment has
+// it, if it does.
+func TuneRuntime(getenv func(string) string) {
+	const gcPercent = 25 // keeps the heap small: the agent runs all day and has time
+	debug.SetGCPercent(gcPercent)
+	// The goroutines from an event to a client's list run one after another. With more than one P, each wake-up could start a thread on
+	// another core, which costs latency. One is enough, since the runtime takes it from a goroutine in a blocking system call.
+	if getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
 	}
 }

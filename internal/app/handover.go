@@ -141,9 +141,7 @@ func (a *App) tryHandover(ctx context.Context, serve func() error) {
 		if wait >= reclaimTimeout && !a.handover.blocked.Swap(true) {
 			a.log.Warn(health.English.Phrase(updateBlocked), "reason", err)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if signal.Sleep(ctx, wait) != nil {
 			return
 		}
 	}

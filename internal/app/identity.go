@@ -35,14 +35,12 @@ func identity(c *config.Config, cat *catalogue.Catalogue, host Host) (brand.Iden
 
 // ProgramName returns the name of the agent's program, after which its files on this machine are named.
 func ProgramName(host Host) string {
-	if host.Executable == nil {
-		return brand.Unbranded
+	if host.Executable != nil {
+		if self, err := host.Executable(); err == nil {
+			return brand.NameOf(self)
+		}
 	}
-	self, err := host.Executable()
-	if err != nil {
-		return brand.Unbranded
-	}
-	return brand.NameOf(self)
+	return brand.Unbranded
 }
 
 // stateFolder returns where this agent keeps what outlives it.

@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
+	"sidetone/internal/signal"
 )
 
 // takeLocks takes everything that only one agent can have, or nothing. *ipc.ErrRunning means that another one has some of it.
@@ -28,18 +29,10 @@ func (a *App) takeLocksGivingWay() error {
 	err := a.takeLocks()
 	if err == nil && a.lock != nil { // else there is nothing for which agents could compete
 		a.releaseLocks()
-		giveWay(context.Background())
+		_ = signal.Sleep(context.Background(), giveWayTime)
 		err = a.takeLocks()
 	}
 	return err
-}
-
-// giveWay waits for giveWayTime, or until ctx ends.
-func giveWay(ctx context.Context) {
-	select {
-	case <-time.After(giveWayTime):
-	case <-ctx.Done():
-	}
 }
 
 // awaitLocks is takeLocks that gives another agent some time to let go.

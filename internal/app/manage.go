@@ -17,7 +17,7 @@ func (a *App) Stop(ctx context.Context, empty bool) {
 	if empty {
 		a.report.LeaveNothing()
 	}
-	a.stopOnce()
+	a.stop()
 	select {
 	case <-a.farewell:
 	case <-ctx.Done():

@@ -80,7 +80,7 @@ func TestMaskedReport(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(page), "A&amp;1")
 	require.NotContains(t, string(page), "1A_7D")
-	require.Regexp(t, `usb-SERIAL-\d.*bluez_output.ADDRESS-1`, string(page))
+	require.Regexp(t, `(?s)usb-SERIAL-\d.*bluez_output.ADDRESS-1`, string(page))
 	require.Contains(t, string(page), `datetime="`+now.Format(time.RFC3339)+`"`)
 }
 

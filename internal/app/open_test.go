@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -75,6 +76,11 @@ func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
 	_ = a.Run(ctx)
 	require.Empty(t, a.Devices().Endpoints)
 	require.Empty(t, a.Status().Products)
+	for _, answer := range []any{a.Devices(), a.Status()} {
+		text, err := json.Marshal(answer)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "null", "the API has empty lists")
+	}
 	require.NoError(t, a.Metrics(io.Discard))
 	require.NoError(t, a.Bundle(io.Discard))
 	_, err = a.Push(t.Context(), "p", control.PushRequest{Owner: "suite"}, "")

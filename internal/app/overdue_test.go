@@ -98,7 +98,7 @@ func TestSuccessorWhoseEndHangs(t *testing.T) {
 		_ = a.Run(context.Background())
 	}()
 	<-stuck.listing
-	a.stopOnce()
+	a.stop()
 	select {
 	case err := <-overdue:
 		require.NoError(t, err)

@@ -92,7 +92,7 @@ func TestPauseUntilTheNextLogIn(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- a.Run(t.Context()) }()
 		defer func() {
-			a.stopOnce()
+			a.stop()
 			require.NoError(t, <-ended)
 		}()
 		f(a)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
+	"sidetone/internal/signal"
 )
 
 // lateListWait is how long ReadDevices waits for what a source may learn only after its first List.
@@ -73,10 +73,7 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 		})
 	}
 	first.Wait()
-	select {
-	case <-time.After(lateListWait):
-	case <-ctx.Done():
-	}
+	_ = signal.Sleep(ctx, lateListWait)
 	cancel()
 	followers.Wait()
 	return last
@@ -86,7 +83,7 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) control.Devices {
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
-		Reported: slices.Concat([]devices.Report{}, s.Devices), Withheld: slices.Concat([]devices.Withheld{}, s.Withheld),
+		Reported: append([]devices.Report{}, s.Devices...), Withheld: append([]devices.Withheld{}, s.Withheld...),
 	}
 	for i, w := range out.Withheld {
 		out.Withheld[i].Reason = health.English.Phrase(w.Condition())

@@ -91,7 +91,7 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 
 // removes reports whether a list lacks a device of the previous one. The list of a previous agent is not known.
 func removes(changes []devices.Change) bool {
-	return slices.ContainsFunc(changes, func(c devices.Change) bool { return c.Kind == devices.Removed })
+	return slices.ContainsFunc(changes, func(c devices.Change) bool { return c.Removed })
 }
 
 // sentTo returns the attributes that name a client in the log.

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
@@ -84,13 +86,13 @@ func (l Problems) Error() string { return strings.Join(l.Lines(), "; ") }
 
 // Input makes an InputError of problems, or of the error that kept a file from being read; nil if there is neither.
 func Input(problems []strictyaml.Problem, err error) error {
-	if err == nil && len(problems) == 0 {
-		return nil
+	switch {
+	case err != nil:
+		return InputError{err}
+	case len(problems) > 0:
+		return InputError{Problems(problems)}
 	}
-	if err == nil {
-		err = Problems(problems)
-	}
-	return InputError{err}
+	return nil
 }
 
 // Policy returns where the vendor or the administrator has decided a setting, such as log.level; "": the user decides it.
@@ -131,12 +133,9 @@ func (s *Settings) Engine() (engine.Settings, error) {
 // rpc returns the options of the rpcclient.
 func (s *Settings) rpc(host Host, log *slog.Logger) rpcclient.Options {
 	rpc := s.Config.RPC
-	origin := rpc.Origin
-	if origin == "" {
-		origin = s.Catalogue.Vendor.RPCOrigin
-	}
+	vendor := s.Catalogue.Vendor
 	return rpcclient.Options{
-		ClientID: s.Catalogue.Vendor.ClientID, Origin: origin,
+		ClientID: vendor.ClientID, Origin: cmp.Or(rpc.Origin, vendor.RPCOrigin),
 		Clients: rpc.Clients, Transports: rpc.Transports, Ports: rpc.Ports,
 		Local:        ipc.NewMachine(s.ipcFolders(host), log),
 		ProbeTimeout: rpc.ProbeTimeout, AnswerTimeout: rpc.AnswerTimeout, HTTPTimeout: rpc.HTTPTimeout,
@@ -151,4 +150,14 @@ func (s *Settings) ipcFolders(host Host) []string {
 		return slices.Clone(named)
 	}
 	return paths.ClientSockets(runtime.GOOS, host.Getenv)
+}
+
+// Host is what an agent, or a program that asks one, takes from its machine. Tests and the demo have
+// hosts of their own, which have nothing of the user's.
+type Host struct {
+	Getenv     func(string) string    // the user's environment
+	Executable func() (string, error) // this program, beside which its brand file lies; nil: it has none
+	HIDRoot    string                 // the folder that holds the sys and dev of HID devices; "": the system's
+
+	StopTimeout time.Duration // for clients to be told of the agent's end; 0: as long as a user would wait
 }

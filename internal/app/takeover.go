@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
 )
 
 const (
@@ -50,7 +51,7 @@ func (a *App) takeOver(ctx context.Context) (outcome, error) {
 		}
 		a.handover.apply(onGone)
 		if neverThere { // it may have let go for a third agent
-			giveWay(ctx)
+			_ = signal.Sleep(ctx, giveWayTime)
 		}
 	}
 	if err = a.awaitLocks(ctx, takeTimeout); err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
 	"sidetone/internal/timeline"
 )
 
@@ -27,9 +28,7 @@ func (a *App) noteChanges(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		select {
-		case <-time.After(settling):
-		case <-ctx.Done():
+		if signal.Sleep(ctx, settling) != nil {
 			return
 		}
 	}
@@ -49,10 +48,7 @@ func (a *App) noteState() {
 }
 
 func timelineClient(s rpcclient.Session) timeline.Client {
-	place := s.Socket
-	if place == "" {
-		place = fmt.Sprintf("port %d", s.Port)
-	}
+	place := cmp.Or(s.Socket, fmt.Sprintf("port %d", s.Port))
 	id := place
 	if s.PID != 0 {
 		id = fmt.Sprintf("pid %d", s.PID)

@@ -36,7 +36,7 @@ func (a *App) Upgrade(ctx context.Context) error {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	for stop := a.stop; err == nil; {
+	for stop := a.stopping.Done(); err == nil; {
 		select {
 		case <-a.handover.confirmed:
 			return nil

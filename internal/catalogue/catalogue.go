@@ -189,17 +189,12 @@ type ALSACtl struct {
 	Off []string `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"Those that mean false. Any other is unknown."`
 }
 
-// movedByOS reports whether sound servers and mixers set the control, too: by ALSA's naming convention,
-// a capture switch is the mute that they offer to the user.
-func (c ALSACtl) movedByOS() bool {
-	name, _, _ := strings.Cut(c.Name, ",") // without the index of controls of equal name
-	return strings.HasSuffix(name, "Capture Switch")
-}
-
 // IsSwitch reports whether the control is an on/off switch; if not, On and Off say what its values mean.
 func (c ALSACtl) IsSwitch() bool { return len(c.On) == 0 && len(c.Off) == 0 }
 
-// isAmbiguousFor reports whether the control does not tell the field's state because sound servers set it, too.
+// isAmbiguousFor reports whether the control does not tell the field's state because sound servers and mixers set it, too: by ALSA's
+// naming convention, a capture switch is the mute that they offer to the user.
 func (c ALSACtl) isAmbiguousFor(f devices.Field) bool {
-	return f == devices.HardwareMute && c.movedByOS() && !c.SharedWithButton
+	name, _, _ := strings.Cut(c.Name, ",") // without the index of controls of equal name
+	return f == devices.HardwareMute && strings.HasSuffix(name, "Capture Switch") && !c.SharedWithButton
 }

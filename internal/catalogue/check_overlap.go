@@ -9,12 +9,10 @@ import (
 
 // claim is one link's match of hardware ids, or of a name where it has no ids.
 type claim struct {
-	path     string // of the id or expression
-	product  int
-	id       string
-	priority int
-	name     string // name_regex
-	os       []devices.OS
+	path    string // of the id or expression
+	product *Product
+	name    string // name_regex
+	os      []devices.OS
 }
 
 // hardwareClaim is what two links must have in common to compete.
@@ -28,10 +26,11 @@ type hardwareClaim struct {
 // assumed to be intended.
 func (f *faults) overlaps(products []Product) {
 	seen := make(map[hardwareClaim][]claim)
-	for i, p := range products {
+	for i := range products {
+		p := &products[i]
 		for j, l := range p.Links {
 			path := fmt.Sprintf("$.products[%d].links[%d]", i, j)
-			c := claim{product: i, id: p.ID, priority: p.Priority, name: l.NameRegex, os: l.OS}
+			c := claim{product: p, name: l.NameRegex, os: l.OS}
 			if len(l.PIDs) == 0 && l.NameRegex != "" {
 				c.path = path + ".name_regex"
 				f.compete(seen, hardwareClaim{bus: l.Kind.bus()}, c)
@@ -66,14 +65,14 @@ func (f *faults) conflict(a, b claim) bool {
 	case a.name == b.name && a.product == b.product:
 		f.add(b.path, "", "listed twice in this product")
 	case a.name == b.name:
-		f.add(b.path, "", "overlapping match: products %q and %q both match it", a.id, b.id)
+		f.add(b.path, "", "overlapping match: products %q and %q both match it", a.product.ID, b.product.ID)
 	case plain.name != "":
 		return false
 	case a.product == b.product:
 		f.add(named.path, "", "unreachable: this product matches it without name_regex too")
-	case named.priority >= plain.priority:
-		f.add(named.path, fmt.Sprintf("give product %q a smaller priority than %d", named.id, plain.priority),
-			"unreachable: product %q matches it without name_regex, and first", plain.id)
+	case named.product.Priority >= plain.product.Priority:
+		f.add(named.path, fmt.Sprintf("give product %q a smaller priority than %d", named.product.ID, plain.product.Priority),
+			"unreachable: product %q matches it without name_regex, and first", plain.product.ID)
 	default:
 		return false
 	}

@@ -121,12 +121,10 @@ func (u *HIDUsage) Fields(desc *descriptor.Descriptor) []descriptor.Field {
 func (r *HIDReport) compile(mute bool) *hid.InputReport {
 	out := &hid.InputReport{When: compileTests(r.When), Toggle: r.Kind == HIDToggle}
 	if r.ReportID != nil {
-		id := byte(*r.ReportID)
-		out.ID = &id
+		out.ID = new(byte(*r.ReportID))
 	}
 	if r.Value != nil {
-		v := r.Value.Compile(mute && !out.Toggle)
-		out.Value = &v
+		out.Value = new(r.Value.Compile(mute && !out.Toggle))
 	}
 	return out
 }

@@ -106,7 +106,7 @@ const (
 
 // Enum lists the names that a file may use.
 func (LogLevel) Enum() []string {
-	return []string{string(LogDebug), string(LogInfo), string(LogWarn), string(LogError)}
+	return devices.Names([]LogLevel{LogDebug, LogInfo, LogWarn, LogError})
 }
 
 // Slog converts the level to log/slog's.
@@ -126,7 +126,7 @@ const (
 )
 
 // Enum lists the names that a file may use.
-func (LogFormat) Enum() []string { return []string{string(LogText), string(LogJSON)} }
+func (LogFormat) Enum() []string { return devices.Names([]LogFormat{LogText, LogJSON}) }
 
 // Default returns the settings used where nothing is configured.
 func Default() *Config {

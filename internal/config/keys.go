@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"sidetone/internal/strictyaml"
 )
 
 // Key describes one setting, for flags and help.
@@ -81,10 +83,7 @@ func (l leaf) enum() []string {
 	if typ.Kind() == reflect.Bool {
 		return []string{"true", "false"}
 	}
-	if e, ok := reflect.Zero(typ).Interface().(interface{ Enum() []string }); ok {
-		return e.Enum()
-	}
-	return nil
+	return strictyaml.EnumOf(typ)
 }
 
 // short formats a duration as 1m rather than 1m0s.

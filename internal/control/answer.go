@@ -69,24 +69,6 @@ func (s *Server) sendJSON(w http.ResponseWriter, status int, v any) {
 	s.send(w, status, "application/json", body)
 }
 
-// withEmptyLists replaces lists that a Backend has left nil by empty ones.
-func withEmptyLists(status Status) Status {
-	status.Sources = list(status.Sources)
-	status.Products = list(status.Products)
-	status.HID = list(status.HID)
-	status.Pushes = list(status.Pushes)
-	status.Clients.Sessions = list(status.Clients.Sessions)
-	status.Conditions = list(status.Conditions)
-	return status
-}
-
-func list[T any](l []T) []T {
-	if l == nil {
-		return []T{}
-	}
-	return l
-}
-
 // encode writes v as one line of JSON.
 func encode(v any) ([]byte, error) {
 	var line bytes.Buffer

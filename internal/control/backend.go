@@ -9,7 +9,7 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Backend is the agent behind the API. Its methods may be called concurrently, and do not block for long.
+// Backend is the agent behind the API. Its methods may be called concurrently, and do not block for long. No list that they return is nil.
 type Backend interface {
 	Status() Status
 	Devices() Devices

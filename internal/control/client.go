@@ -128,13 +128,6 @@ func (c *Client) Timeline(ctx context.Context) (t timeline.Timeline, err error) 
 	return t, c.get(ctx, "/v1/timeline", &t)
 }
 
-// Refresh has the agent read everything again and send the whole list again.
-func (c *Client) Refresh(ctx context.Context) error { return c.post(ctx, "/v1/refresh") }
-
-// Reload has the agent read settings and catalogue again. A *Problem says what is wrong with
-// them; the old ones are in force then.
-func (c *Client) Reload(ctx context.Context) error { return c.post(ctx, "/v1/reload") }
-
 // Pause has clients told nothing of what is known, for as long as r says.
 func (c *Client) Pause(ctx context.Context, r PauseRequest) (p Pause, err error) {
 	return p, call(ctx, &c.http, http.MethodPost, "/v1/pause", r, &p)
@@ -157,13 +150,6 @@ func (c *Client) SetLogLevel(ctx context.Context, level string) error {
 // Push sets the state of a product for the time of its lease. One without a lease needs a PushConn.
 func (c *Client) Push(ctx context.Context, product string, r PushRequest) (PushAnswer, error) {
 	return push(ctx, &c.http, product, r)
-}
-
-// Metrics returns counters, gauges and histograms in the text format of Prometheus.
-func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
-	var text bytes.Buffer
-	err := c.get(ctx, "/v1/metrics", &text)
-	return text.Bytes(), err
 }
 
 // Bundle writes a zip archive for support to w.

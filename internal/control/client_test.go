@@ -26,7 +26,6 @@ import (
 
 func TestClient(t *testing.T) {
 	s := serve(t, nil)
-	s.backend.metrics = "# TYPE sidetone_up gauge\nsidetone_up 1\n"
 	c := s.client()
 	status, err := c.Status(t.Context())
 	require.NoError(t, err)
@@ -34,11 +33,6 @@ func TestClient(t *testing.T) {
 	list, err := c.Devices(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, s.backend.Devices(), list)
-	require.NoError(t, c.Refresh(t.Context()))
-	require.NoError(t, c.Reload(t.Context()))
-	text, err := c.Metrics(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, string(text), "sidetone_up 1\n")
 	var archive bytes.Buffer
 	require.NoError(t, c.Bundle(t.Context(), &archive))
 	_, err = zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
@@ -148,12 +142,9 @@ func TestClientDeadlines(t *testing.T) {
 		for name, ask := range map[string]func() error{
 			"status":  func() error { _, err := silent.Status(t.Context()); return err },
 			"devices": func() error { _, err := silent.Devices(t.Context()); return err },
-			"metrics": func() error { _, err := silent.Metrics(t.Context()); return err },
 			"bundle":  func() error { return silent.Bundle(t.Context(), io.Discard) },
 			"watch":   func() error { return silent.Watch(t.Context(), nil) },
 			"record":  func() error { return silent.Record(t.Context(), nil) },
-			"refresh": func() error { return silent.Refresh(t.Context()) },
-			"reload":  func() error { return silent.Reload(t.Context()) },
 			"push":    func() error { _, err := silent.Push(t.Context(), "x", honestPush(1)); return err },
 			"hold": func() error {
 				_, err := conn.Push(t.Context(), "x", honestPush(1))

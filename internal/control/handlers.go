@@ -44,9 +44,9 @@ func (s *Server) newRoutes() map[string]route {
 		return route{http.MethodPost, false, func(w http.ResponseWriter, r *http.Request, _ []byte) (any, error) { return nil, do(w, r) }}
 	}
 	return map[string]route{
-		"/v1/status":    value(func() any { return withEmptyLists(s.backend.Status()) }),
+		"/v1/status":    value(func() any { return s.backend.Status() }),
 		"/v1/timeline":  value(func() any { return s.backend.Timeline() }),
-		"/v1/devices":   value(s.devices),
+		"/v1/devices":   value(func() any { return s.backend.Devices() }),
 		"/v1/watch":     get(s.watch),
 		"/v1/record":    get(s.record),
 		"/v1/metrics":   get(s.metrics),
@@ -62,12 +62,6 @@ func (s *Server) newRoutes() map[string]route {
 		"/v1/log-level": {http.MethodPost, true, s.logLevel},
 		statesPath:      {http.MethodPut, true, s.push},
 	}
-}
-
-func (s *Server) devices() any {
-	d := s.backend.Devices()
-	d.Endpoints, d.Reported, d.Withheld = list(d.Endpoints), list(d.Reported), list(d.Withheld)
-	return d
 }
 
 // metrics answers in the text format 0.0.4 of Prometheus.

@@ -44,7 +44,7 @@ func TestServedAgain(t *testing.T) {
 	_, err := one.Push(t.Context(), "headset", mute)
 	require.NoError(t, err)
 
-	second := newServer(first.backend, slog.New(slog.DiscardHandler), defaultLimits())
+	second := newServer(first.backend, slog.New(slog.DiscardHandler), defaultLimits)
 	path := ipctest.Path(t)
 	l, err := ipctest.Listen(path)
 	require.NoError(t, err)

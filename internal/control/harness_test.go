@@ -364,7 +364,7 @@ func inVirtualTime(t *testing.T, tune func(*limits), test func(t *testing.T, s *
 
 func newStand(t testing.TB, tune func(*limits), l net.Listener) *stand {
 	s := &stand{t: t, backend: newFake(), log: &testlab.Output{}}
-	limits := defaultLimits()
+	limits := defaultLimits
 	if tune != nil {
 		tune(&limits)
 	}

@@ -207,7 +207,12 @@ func TestAnswersAreDocumented(t *testing.T) {
 		answer, _ := s.ask(c.method, c.path, c.body)
 		require.Less(t, answer.StatusCode, 300, c.path)
 	}
-	s.backend.set(func(status *Status) { *status = Status{PID: 1, Started: at(0)} })
+	s.backend.set(func(status *Status) {
+		*status = Status{
+			PID: 1, Started: at(0), Sources: []Source{}, Products: []Product{}, HID: []HID{}, Pushes: []Push{},
+			Clients: Clients{Sessions: []Session{}}, Conditions: []Condition{},
+		}
+	})
 	_, body := s.ask("GET", "/v1/status", "")
 	require.Contains(t, body, `"products":[]`)
 	answer, _ := s.ask("POST", "/v1/handover", `{"vendor":"acme","client_id":"1"}`)

@@ -31,8 +31,5 @@ func parsePause(body []byte) (p PauseRequest, err error) {
 	if err == nil && p.ForMS > 0 && p.UntilLogin {
 		err = errors.New("$: want one of for_ms and until_login")
 	}
-	if err != nil {
-		return PauseRequest{}, err
-	}
-	return p, nil
+	return p, err
 }

@@ -30,19 +30,15 @@ func parsePush(body []byte) (PushRequest, error) {
 }
 
 // pushOf reads the members of the push at path.
-func pushOf(given map[string]json.RawMessage, path string) (PushRequest, error) {
-	var p PushRequest
-	err := readMembers(given, path, []member{
+func pushOf(given map[string]json.RawMessage, path string) (p PushRequest, err error) {
+	err = readMembers(given, path, []member{
 		{"owner", true, text(&p.Owner, maxOwner)},
 		{"serial", false, text(&p.Serial, maxSerial)},
 		{"seq", false, whole(&p.Seq, 1<<64-1)},
 		{"ttl_ms", false, whole(&p.TTLms, uint64(MaxLease.Milliseconds()))},
 		{"state", true, func(v json.RawMessage, at string) (err error) { p.State, err = flags(v, at); return err }},
 	})
-	if err != nil {
-		return PushRequest{}, err
-	}
-	return p, nil
+	return p, err
 }
 
 // flags reads at least one flag, each with true, false or null.

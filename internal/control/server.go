@@ -29,20 +29,18 @@ type limits struct {
 }
 
 // defaultLimits are those of the product.
-func defaultLimits() limits {
-	return limits{
-		connections: 64,
-		share:       16,
-		patience:    20 * time.Millisecond,
-		body:        1 << 20,
-		header:      5 * time.Second,
-		request:     10 * time.Second,
-		recordings:  4,
-		push:        5 * time.Second,
-		write:       10 * time.Second,
-		idle:        2 * time.Minute,
-		grace:       500 * time.Millisecond,
-	}
+var defaultLimits = limits{
+	connections: 64,
+	share:       16,
+	patience:    20 * time.Millisecond,
+	body:        1 << 20,
+	header:      5 * time.Second,
+	request:     10 * time.Second,
+	recordings:  4,
+	push:        5 * time.Second,
+	write:       10 * time.Second,
+	idle:        2 * time.Minute,
+	grace:       500 * time.Millisecond,
 }
 
 // headBytes bounds the head of a request: 16 KiB, of which net/http adds 4 by itself.
@@ -65,7 +63,7 @@ type Server struct {
 
 // NewServer makes a server that asks backend.
 func NewServer(backend Backend, log *slog.Logger) *Server {
-	return newServer(backend, log, defaultLimits())
+	return newServer(backend, log, defaultLimits)
 }
 
 func newServer(backend Backend, log *slog.Logger, limits limits) *Server {

@@ -23,7 +23,7 @@ func (s *Server) watch(_ http.ResponseWriter, r *http.Request, _ []byte) (any, e
 	return s.stream(r, func(w http.ResponseWriter) {
 		status, changed := s.backend.Watch()
 		next := Change{Status: status}
-		err := error(nil)
+		var err error
 		if !known || since != status.Generation {
 			err = s.sendChange(w, next)
 		} else {
@@ -44,7 +44,7 @@ func (s *Server) watch(_ http.ResponseWriter, r *http.Request, _ []byte) (any, e
 }
 
 func (s *Server) sendChange(w http.ResponseWriter, c Change) error {
-	line, err := encode(Change{withEmptyLists(c.Status), c.What})
+	line, err := encode(c)
 	if err != nil {
 		return err
 	}

@@ -7,47 +7,26 @@ import (
 	"strings"
 )
 
-// ChangeKind is what happened to a device.
-type ChangeKind string
-
-// The kinds of change.
-const (
-	Added     ChangeKind = "added"
-	Removed   ChangeKind = "removed"
-	FlagSet   ChangeKind = "flag"      // a flag took another value
-	Described ChangeKind = "described" // vendor, model or related differ
-	Reordered ChangeKind = "reordered" // only the order of the list differs
-)
-
 // Change is one difference between two snapshots.
 type Change struct {
-	Kind     ChangeKind `json:"kind"`
-	Model    string     `json:"model,omitempty"`
-	Types    []Type     `json:"types,omitempty"`
-	IDs      []string   `json:"ids,omitempty"`
-	Field    Field      `json:"field,omitempty"`
-	From, To Tri        `json:"-"`
-	Origin   Origin     `json:"origin,omitzero"`
-	Reason   string     `json:"reason"` // the change in words: "Acme Headset 700: mic muted"
+	Reason  string // the change in words: "Acme Headset 700: mic muted"
+	Removed bool   // devices are gone
 }
-
-// String is the reason.
-func (c Change) String() string { return c.Reason }
 
 // Diff returns how a and b differ on the wire: first removals, then additions, then changes.
 // Diff(a, a) is empty.
 func Diff(a, b Snapshot) []Change {
 	before, after := index(a), index(b)
 	var out []Change
-	out = append(out, presence(a, after, Removed)...)
-	out = append(out, presence(b, before, Added)...)
+	out = append(out, presence(a, after, true)...)
+	out = append(out, presence(b, before, false)...)
 	for _, r := range b.Devices {
 		if old, ok := before[r.key()]; ok {
 			out = append(out, compareReports(old, r)...)
 		}
 	}
 	if len(out) == 0 && !SameWire(a.Wire(), b.Wire()) {
-		out = append(out, Change{Kind: Reordered, Reason: "order of devices changed"})
+		out = append(out, Change{Reason: "order of devices changed"})
 	}
 	return out
 }
@@ -81,46 +60,38 @@ func index(s Snapshot) map[wireKey]Report {
 }
 
 // presence lists the devices of s that are not in other, one change for each physical unit.
-func presence(s Snapshot, other map[wireKey]Report, kind ChangeKind) []Change {
-	var out []Change
-	at := make(map[string]int)
+func presence(s Snapshot, other map[wireKey]Report, removed bool) []Change {
+	var first []Report                 // of each unit
+	types := make(map[string][]string) // by unit
 	for _, r := range s.Devices {
 		if _, ok := other[r.key()]; ok {
 			continue
 		}
-		i, ok := at[r.Unit]
-		if !ok {
-			i = len(out)
-			at[r.Unit] = i
-			out = append(out, Change{Kind: kind, Model: r.Model.Name})
+		if types[r.Unit] == nil {
+			first = append(first, r)
 		}
-		out[i].Types = append(out[i].Types, r.Type)
-		out[i].IDs = append(out[i].IDs, r.ID)
+		types[r.Unit] = append(types[r.Unit], string(r.Type))
 	}
-	for i := range out {
-		out[i].Reason = fmt.Sprintf("%s %s (%s)", out[i].Model, kind, strings.Join(Names(out[i].Types), ", "))
+	word := "added"
+	if removed {
+		word = "removed"
+	}
+	var out []Change
+	for _, r := range first {
+		out = append(out, Change{fmt.Sprintf("%s %s (%s)", r.Model.Name, word, strings.Join(types[r.Unit], ", ")), removed})
 	}
 	return out
 }
 
 func compareReports(old, r Report) []Change {
 	var out []Change
-	base := Change{Model: r.Model.Name, Types: []Type{r.Type}, IDs: []string{r.ID}}
 	for _, f := range Fields {
-		from, to := old.Flags[f].Value, r.Flags[f].Value
-		if from == to {
-			continue
+		if to := r.Flags[f].Value; to != old.Flags[f].Value {
+			out = append(out, Change{Reason: flagReason(r, f, to)})
 		}
-		c := base
-		c.Kind, c.Field, c.From, c.To, c.Origin = FlagSet, f, from, to, r.Flags[f].Origin
-		c.Reason = flagReason(r, f, to)
-		out = append(out, c)
 	}
 	if old.Vendor != r.Vendor || old.Model != r.Model || !slices.Equal(old.Related, r.Related) {
-		c := base
-		c.Kind = Described
-		c.Reason = fmt.Sprintf("%s (%s): description changed", r.Model.Name, r.Type)
-		out = append(out, c)
+		out = append(out, Change{Reason: fmt.Sprintf("%s (%s): description changed", r.Model.Name, r.Type)})
 	}
 	return out
 }
@@ -133,11 +104,10 @@ var fieldWords = map[Field][3]string{
 }
 
 func flagReason(r Report, f Field, to Tri) string {
-	who := cmp.Or(r.Model.Name, r.ID)
-	s := who + ": " + fieldWords[f][to]
+	s := cmp.Or(r.Model.Name, r.ID) + ": " + fieldWords[f][to]
 	origin := r.Flags[f].Origin
 	if origin.Shared && to.Known() {
-		s += " " + sharedMute
+		s += " by the button or in the sound settings"
 	}
 	if origin.Via != "" {
 		s += " (" + origin.Via + ")"

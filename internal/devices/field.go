@@ -47,9 +47,6 @@ type Origin struct {
 	Stale  bool   `json:"stale,omitempty"`  // the source has failed since; this is its last good answer
 }
 
-// sharedMute says how a mute that button and OS share was set.
-const sharedMute = "by the button or in the sound settings"
-
 // String is Say in English.
 func (o Origin) String() string { return o.Say(texts.For(texts.English)) }
 

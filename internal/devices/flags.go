@@ -12,20 +12,12 @@ import (
 func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	for c := range inst.consider(f, e, behind) {
 		switch {
-		case !c.Flag.Value.Known():
+		case !c.known():
 		case !c.Flag.Origin.Stale:
 			return c.Flag
 		default:
-			return firstKnown(inst.ranked(f, e, behind))
-		}
-	}
-	return Flag{}
-}
-
-func firstKnown(ranked []Considered) Flag {
-	for _, c := range ranked {
-		if c.Flag.Value.Known() {
-			return c.Flag
+			ranked := inst.ranked(f, e, behind)
+			return ranked[slices.IndexFunc(ranked, Considered.known)].Flag
 		}
 	}
 	return Flag{}
@@ -37,15 +29,16 @@ type Considered struct {
 	Flag Flag   `json:"flag"` // unknown: it does not know
 }
 
+func (c Considered) known() bool { return c.Flag.Value.Known() }
+
 // ranked returns all possible origins of the flag, best first.
 func (inst *instance) ranked(f Field, e *Endpoint, behind []*Endpoint) []Considered {
 	all := slices.Collect(inst.consider(f, e, behind))
-	known := func(c Considered) bool { return c.Flag.Value.Known() }
-	first := slices.IndexFunc(all, known)
+	first := slices.IndexFunc(all, Considered.known)
 	if first < 0 || !all[first].Flag.Origin.Stale {
 		return all
 	}
-	fresh := slices.IndexFunc(all, func(c Considered) bool { return known(c) && inst.product.statedByDevice(c.Rule) })
+	fresh := slices.IndexFunc(all, func(c Considered) bool { return c.known() && inst.product.statedByDevice(c.Rule) })
 	if fresh > first {
 		c := all[fresh]
 		all = slices.Insert(slices.Delete(all, fresh, fresh+1), first, c)

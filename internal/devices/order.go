@@ -84,12 +84,6 @@ func compareTypes(a, b Type) int {
 // keeps one map of ids in which the last entry wins (rule R56), and only the input carries flags. The
 // input keeps its position in the vendor's order.
 func inputsLast(in []Report) []Report {
-	input := make(map[string]bool)
-	for _, r := range in {
-		if r.Type == AudioInput {
-			input[r.ID] = true
-		}
-	}
 	late := make(map[string][]Report) // those after an input of the same id
 	seen := make(map[string]bool)
 	for _, r := range in {

@@ -68,9 +68,6 @@ type Unit struct {
 	Leaving bool      `json:"-"` // its endpoints are gone, but still reported for the removal grace
 }
 
-// left reports whether nothing of the unit is present any more.
-func (u Unit) left() bool { return u.Leaving && !u.HID }
-
 func (inst *instance) unit() Unit {
 	return Unit{
 		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, First: inst.attached, Last: inst.newest,
@@ -83,7 +80,7 @@ func (inst *instance) unit() Unit {
 func (g *Grouping) Units(product, serial string) (units []Unit) {
 	for _, m := range []*unitIndex{g.products[product], g.hidOnly[product]} {
 		for _, inst := range m.fitting(serial) {
-			if u := inst.unit(); !u.left() && inst.link().Value != False {
+			if u := inst.unit(); (!u.Leaving || u.HID) && inst.link().Value != False { // something of it is present
 				units = append(units, u)
 			}
 		}

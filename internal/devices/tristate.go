@@ -58,8 +58,7 @@ func (t Tri) Ptr() *bool {
 	if !t.Known() {
 		return nil
 	}
-	b := t == True
-	return &b
+	return new(t == True)
 }
 
 // String is "true", "false" or "unknown".

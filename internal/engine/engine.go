@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -169,18 +170,13 @@ type state struct {
 func newState(opts Options, now time.Time) *state {
 	s := &state{
 		opts: opts, started: now, awake: now, now: now, changed: make(chan struct{}), dirty: true,
-		hid: hid.NewTracker(opts.HIDRules()),
+		hid: hid.NewTracker(opts.Resolver.HID),
 	}
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
 	}
 	s.pause(opts.Pause)
 	return s
-}
-
-// HIDRules returns the sources of the catalogue that read HID devices.
-func (set Settings) HIDRules() *hid.Rules {
-	return set.Resolver.HID
 }
 
 // step sets the time, applies f, if there is one, and publishes what follows from both.
@@ -222,26 +218,28 @@ func (s *state) observe(o devices.Observation) {
 
 // due returns when expire next has something to do, or zero.
 func (s *state) due() time.Time {
-	var next time.Time
-	add := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
+	next := s.hid.Due()
 	for _, src := range s.sources {
-		add(src.due(s.opts.StaleAfter))
+		next = earlier(next, src.due(s.opts.StaleAfter))
 	}
 	for _, l := range s.leases {
-		add(l.until)
+		next = earlier(next, l.until)
 	}
-	add(s.hid.Due())
 	if s.paused != nil {
-		add(s.paused.Until)
+		next = earlier(next, s.paused.Until)
 	}
 	if !s.sent && s.answered() && !s.settled() {
-		add(s.started.Add(s.opts.StaleAfter))
+		next = earlier(next, s.started.Add(s.opts.StaleAfter))
 	}
 	return next
+}
+
+// earlier returns the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // expire drops what has been gone or failing for long enough.
@@ -260,12 +258,14 @@ func (s *state) expire() {
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)
 		}
 	}
-	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out")
+	s.dropLeases(s.ranOut, "its lease ran out")
 	if s.hid.Expire(s.now) {
 		s.regroup()
 		s.touch()
 	}
-	s.expirePause()
+	if p := s.paused; p != nil && !p.Until.IsZero() && !s.now.Before(p.Until) {
+		s.pause(nil)
+	}
 }
 
 // regroup notes that endpoints or HID devices may have come, gone or changed.
@@ -302,9 +302,7 @@ func (s *state) publish() {
 	}
 	if !s.sent || !next.Equal(s.snapshot) {
 		next.Generation++
-		if next.At = s.eventAt; next.At.IsZero() {
-			next.At = s.now
-		}
+		next.At = cmp.Or(s.eventAt, s.now)
 		known.Generation, known.At = next.Generation, next.At
 		s.snapshot, s.sent = next, true
 		s.opts.Publish(next)

@@ -85,7 +85,7 @@ func (s *state) take(in Input) (out outcome) {
 
 func (s *state) configure(set Settings) {
 	s.opts.Settings = set
-	s.hid.Configure(set.HIDRules(), s.now)
+	s.hid.Configure(set.Resolver.HID, s.now)
 	s.regroup()
 	s.touch()
 }

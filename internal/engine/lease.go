@@ -256,6 +256,9 @@ func (s *state) dropLeases(ended func(*lease) bool, why string) {
 	s.leases = slices.DeleteFunc(s.leases, ended)
 }
 
+// ranOut reports whether the time of a lease is over.
+func (s *state) ranOut(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }
+
 // stateWords returns a state in words, for the log.
 func stateWords(state map[devices.Field]devices.Tri) string {
 	var parts []string

@@ -60,12 +60,6 @@ func (p *Paused) words() string {
 	}
 }
 
-func (s *state) expirePause() {
-	if p := s.paused; p != nil && !p.Until.IsZero() && !s.now.Before(p.Until) {
-		s.pause(nil)
-	}
-}
-
 // subtractSleep shortens a pause by the time that the machine has slept, during which the clock of the process stood still.
 func (s *state) subtractSleep(slept time.Duration) {
 	if p := s.paused; p != nil && !p.Until.IsZero() {

@@ -156,10 +156,7 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 		return
 	}
 	list := src.endpoints
-	begin := now
-	if !src.failedAt.IsZero() {
-		begin = src.failedAt
-	}
+	begin := cmp.Or(src.failedAt, now)
 	earlier := func(a, b leavingEndpoint) int { return a.shownUntil.Compare(b.shownUntil) }
 	leaving := stable.Sort(slices.Collect(maps.Values(src.leaving)), earlier)
 	if len(leaving) > 0 {

@@ -31,8 +31,8 @@ const maxIdleSteps = 100_000
 
 // Player replays a recording, record by record, under a virtual clock.
 type Player struct {
-	Published func(devices.Snapshot) // gets each list, beginning with the one in force at the start; may be nil
-	Known     func(devices.Snapshot) // gets likewise what is known, of which clients are told less during a pause; may be nil
+	Published func(devices.Snapshot) // gets each list, beginning with the one in force at the start
+	Known     func(devices.Snapshot) // gets likewise what is known, of which clients are told less during a pause
 
 	fallback Settings
 	instead  bool // fallback replaces the settings of the recording
@@ -52,7 +52,8 @@ type Player struct {
 // empty if the recording has some; with instead it replaces those of any recording, except for the options
 // of its resolver.
 func NewPlayer(fallback Settings, instead bool) *Player {
-	return &Player{fallback: fallback, instead: instead, last: Span(-1 << 62)}
+	ignore := func(devices.Snapshot) {}
+	return &Player{Published: ignore, Known: ignore, fallback: fallback, instead: instead, last: Span(-1 << 62)}
 }
 
 // Play plays the next record.
@@ -151,15 +152,13 @@ func (p *Player) settings(h *Header) (Settings, error) {
 
 func (p *Player) publish(s devices.Snapshot) {
 	if !p.initial {
-		if p.Published != nil {
-			p.Published(s)
-		}
+		p.Published(s)
 		p.out.Lists = append(p.out.Lists, Record{T: Span(p.state.now.Sub(p.started)), List: &List{s.Generation, s.Wire()}})
 	}
 }
 
 func (p *Player) known(s devices.Snapshot) {
-	if !p.initial && p.Known != nil {
+	if !p.initial {
 		p.Known(s)
 	}
 }
@@ -230,11 +229,9 @@ func (p *Player) begin(b Begin, now time.Time) {
 	}
 	s.snapshot = s.forClients(s.known)
 	s.dirty, p.initial = !s.sent, false
-	if s.sent && p.Published != nil {
-		p.Published(s.snapshot)
-	}
 	if s.sent {
-		p.known(s.known)
+		p.Published(s.snapshot)
+		p.Known(s.known)
 	}
 }
 

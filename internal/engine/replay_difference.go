@@ -31,8 +31,8 @@ func (d Difference) String() string {
 	}
 }
 
-func text(r Record) string {
-	b, err := json.Marshal(r)
+func text(value any) string {
+	b, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
 	}

@@ -36,7 +36,7 @@ func (s *state) resumed(r Resumed) {
 	}
 	s.subtractSleep(time.Duration(r.Slept))
 	s.endLeases(func(l *lease, f devices.Field) bool { return l.said[f].Before(s.woke) }, "the machine has slept since")
-	s.dropLeases(func(l *lease) bool { return !l.until.IsZero() && !s.now.Before(l.until) }, "its lease ran out while the machine slept")
+	s.dropLeases(s.ranOut, "its lease ran out while the machine slept")
 	if s.hid.Resume(s.woke, s.now) {
 		s.regroup()
 		s.touch()

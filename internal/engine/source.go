@@ -61,17 +61,12 @@ func (src *source) fail(o devices.Observation, now time.Time) {
 }
 
 // due returns when forget or expire next have something to do, or zero.
-func (src *source) due(staleAfter time.Duration) time.Time {
-	var next time.Time
+func (src *source) due(staleAfter time.Duration) (next time.Time) {
 	for _, d := range src.leaving {
-		if next.IsZero() || d.shownUntil.Before(next) {
-			next = d.shownUntil
-		}
+		next = earlier(next, d.shownUntil)
 	}
 	if !src.failedAt.IsZero() && len(src.endpoints) > 0 {
-		if t := src.failedAt.Add(staleAfter); next.IsZero() || t.Before(next) {
-			next = t
-		}
+		next = earlier(next, src.failedAt.Add(staleAfter))
 	}
 	return next
 }

@@ -109,9 +109,7 @@ var clientArguments = []string{"name", "pid", "transport", "socket", "port"}
 // arguments returns those for the texts of a condition.
 func (t Texts) arguments(c Condition) texts.Args {
 	args := make(texts.Args, len(c.Args)+2)
-	for name, value := range c.Args {
-		args[name] = value
-	}
+	maps.Copy(args, c.Args)
 	var reasons []string
 	for _, reason := range c.Because {
 		reasons = append(reasons, t.Reason(reason))

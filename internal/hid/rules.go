@@ -134,9 +134,6 @@ const (
 // Enum lists the names that a file may use.
 func (Moment) Enum() []string { return devices.Names([]Moment{AtAttach, AtResume, AtLinkUp}) }
 
-// anyReport reports whether the rule applies to every report of the device.
-func (r InputReport) anyReport() bool { return r.ID == nil && len(r.When) == 0 }
-
 // same reports whether another rule reads the same, whatever its models and dependencies.
 func (r *Rule) same(other *Rule) bool {
 	a, b := *r, *other
@@ -168,8 +165,8 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if !r.matches(d) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
-	if r.Report != nil && r.Report.anyReport() && (desc == nil || desc.Numbered) {
-		return false // it would mistake any other report, such as a key, for its own
+	if r.Report != nil && r.Report.ID == nil && len(r.Report.When) == 0 && (desc == nil || desc.Numbered) {
+		return false // it applies to every report: it would mistake any other one, such as a key, for its own
 	}
 	if desc == nil {
 		return r.Usage == nil // the other kinds work without a descriptor

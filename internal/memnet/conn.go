@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -18,7 +17,6 @@ type Conn struct {
 	series        string // names its packets for Options.Delay
 
 	// Guarded by the network's lock.
-	readable, writable          *sync.Cond
 	in                          []byte   // arrived and not read yet
 	incoming                    []packet // on its way to this end, in order
 	inFlight                    int      // bytes in incoming
@@ -42,18 +40,15 @@ type packet struct {
 }
 
 func newConn(owner *Process, local, remote net.Addr, series string) *Conn {
-	mu := &owner.net.mu
-	c := &Conn{owner: owner, local: local, remote: remote, series: series, readable: sync.NewCond(mu), writable: sync.NewCond(mu)}
+	c := &Conn{owner: owner, local: local, remote: remote, series: series}
 	owner.conns[c] = struct{}{}
 	return c
 }
 
 func (c *Conn) lock() func() { return c.owner.net.lock() }
 
-func (c *Conn) wake() {
-	c.readable.Broadcast()
-	c.writable.Broadcast()
-}
+// wait waits until something on the network has changed.
+func (c *Conn) wait() { c.owner.net.changed.Wait() }
 
 func (c *Conn) stalled() bool { return c.frozen || c.owner.frozen }
 
@@ -66,7 +61,6 @@ func (c *Conn) Thaw() { c.freeze(false) }
 func (c *Conn) freeze(on bool) {
 	defer c.lock()()
 	c.frozen = on
-	c.wake()
 }
 
 // Read returns all data that has arrived before it reports the end of the stream or a reset.
@@ -84,7 +78,6 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case len(c.in) > 0:
 			n := copy(p, c.in)
 			c.in = c.in[n:]
-			c.peer.writable.Broadcast()
 			return n, nil
 		case c.broken:
 			return 0, c.fail("read", syscall.ECONNRESET)
@@ -93,7 +86,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case passed(c.readDeadline):
 			return 0, c.fail("read", os.ErrDeadlineExceeded)
 		}
-		c.readable.Wait()
+		c.wait()
 	}
 }
 
@@ -104,13 +97,10 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 		if err := c.cannotWrite(); err != nil {
 			return 0, c.fail("write", err)
 		}
-		c.writable.Wait()
+		c.wait()
 	}
 	c.writing = true
-	defer func() {
-		c.writing = false
-		c.writable.Broadcast()
-	}()
+	defer func() { c.writing = false }()
 	for {
 		switch err := c.cannotWrite(); {
 		case err != nil:
@@ -128,7 +118,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 				return n, nil
 			}
 		}
-		c.writable.Wait()
+		c.wait()
 	}
 }
 
@@ -195,7 +185,7 @@ func (c *Conn) take(k packet) {
 	default:
 		c.in = append(c.in, k.data...)
 	}
-	c.wake()
+	c.owner.net.changed.Broadcast() // the sender may go on to wait
 }
 
 // CloseWrite ends the stream in this direction.
@@ -215,7 +205,7 @@ func (c *Conn) CloseWrite() error {
 func (c *Conn) Close() error {
 	defer c.lock()()
 	for c.stalled() && !c.closed {
-		c.readable.Wait()
+		c.wait()
 	}
 	if c.closed {
 		return c.fail("close", net.ErrClosed)
@@ -235,8 +225,6 @@ func (c *Conn) closeLocked() {
 		c.send(packet{last: true})
 	}
 	c.in = nil
-	c.wake()
-	c.peer.writable.Broadcast()
 }
 
 // SetLinger with 0 makes Close reset the connection. TCP only.
@@ -262,25 +250,22 @@ func (c *Conn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline bounds reads.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	return c.setDeadline(&c.readDeadline, c.readable, t)
+	return c.setDeadline(&c.readDeadline, t)
 }
 
 // SetWriteDeadline bounds writes.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
-	return c.setDeadline(&c.writeDeadline, c.writable, t)
+	return c.setDeadline(&c.writeDeadline, t)
 }
 
-func (c *Conn) setDeadline(d *time.Time, waiters *sync.Cond, t time.Time) error {
+func (c *Conn) setDeadline(d *time.Time, t time.Time) error {
 	defer c.lock()()
 	if c.closed {
 		return c.fail("set deadline", net.ErrClosed)
 	}
 	*d = t
 	if !t.IsZero() {
-		time.AfterFunc(time.Until(t), func() { // also for a deadline that was replaced: waiters look again
-			defer c.lock()()
-			waiters.Broadcast()
-		})
+		time.AfterFunc(time.Until(t), c.owner.net.wake) // also for a deadline that was replaced: waiters look again
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package memnet
 
-import (
-	"net"
-	"sync"
-)
+import "net"
 
 // Listener accepts connections to a port or a socket.
 type Listener struct {
@@ -12,33 +9,24 @@ type Listener struct {
 	id    uint64
 
 	// Guarded by the network's lock.
-	queue      []*Conn // connected, not accepted yet
-	acceptable *sync.Cond
-	room       chan struct{} // closed when the queue shrinks or the listener closes
-	frozen     bool
-	hidden     bool
-	closed     bool
+	queue  []*Conn // connected, not accepted yet
+	frozen bool
+	hidden bool
+	closed bool
 }
 
 // Accept returns the next connection.
 func (l *Listener) Accept() (net.Conn, error) {
 	defer l.owner.net.lock()()
 	for !l.closed && (l.frozen || l.owner.frozen || len(l.queue) == 0) {
-		l.acceptable.Wait()
+		l.owner.net.changed.Wait()
 	}
 	if l.closed {
 		return nil, &net.OpError{Op: "accept", Net: l.addr.Network(), Addr: l.addr, Err: net.ErrClosed}
 	}
 	c := l.queue[0]
 	l.queue = l.queue[1:]
-	l.makeRoom()
 	return c, nil
-}
-
-// makeRoom wakes those waiting to connect. The network's lock must be held.
-func (l *Listener) makeRoom() {
-	close(l.room)
-	l.room = make(chan struct{})
 }
 
 // Addr returns the port or the path.
@@ -59,7 +47,6 @@ func (l *Listener) Show() { l.set(&l.hidden, false) }
 func (l *Listener) set(flag *bool, on bool) {
 	defer l.owner.net.lock()()
 	*flag = on
-	l.acceptable.Broadcast()
 	if _, ok := l.addr.(*net.UnixAddr); ok && flag == &l.hidden && !l.closed {
 		l.owner.net.filesChanged()
 	}
@@ -70,7 +57,7 @@ func (l *Listener) Close() error {
 	n := l.owner.net
 	defer n.lock()()
 	for l.owner.frozen && !l.closed {
-		l.owner.thawed.Wait()
+		n.changed.Wait()
 	}
 	if l.closed {
 		return net.ErrClosed
@@ -98,8 +85,6 @@ func (l *Listener) closeLocked() {
 		c.closeLocked()
 	}
 	l.queue = nil
-	l.makeRoom()
-	l.acceptable.Broadcast()
 }
 
 // connect connects p to l. The network's lock must be held.
@@ -114,6 +99,5 @@ func (l *Listener) connect(p *Process) *Conn {
 	here, there := newConn(p, from, l.addr, series+">"), newConn(l.owner, l.addr, from, series+"<")
 	here.peer, there.peer = there, here
 	l.queue = append(l.queue, there)
-	l.acceptable.Broadcast()
 	return here
 }

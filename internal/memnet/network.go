@@ -30,6 +30,7 @@ type Network struct {
 	started time.Time
 
 	mu       sync.Mutex
+	changed  *sync.Cond // signalled whenever mu is released, so that blocked calls look again
 	ports    map[int]*Listener
 	files    map[string]*file
 	ids      uint64 // how many ids were given to listeners and files
@@ -51,17 +52,25 @@ func New(opts Options) *Network {
 	if opts.Backlog == 0 {
 		opts.Backlog = 128
 	}
-	return &Network{
+	n := &Network{
 		opts: opts, started: time.Now(), ports: make(map[int]*Listener), files: make(map[string]*file),
 		watchers: make(map[*func()]struct{}),
 	}
+	n.changed = sync.NewCond(&n.mu)
+	return n
 }
 
 // lock locks the network, and returns the function that unlocks it.
 func (n *Network) lock() func() {
 	n.mu.Lock()
-	return n.mu.Unlock
+	return func() {
+		n.changed.Broadcast()
+		n.mu.Unlock()
+	}
 }
+
+// wake makes blocked calls look again.
+func (n *Network) wake() { n.lock()() }
 
 // Sockets lists the IPC sockets that have a file, by path.
 func (n *Network) Sockets() []local.Socket {

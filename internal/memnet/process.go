@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"sync"
 	"syscall"
 	"time"
 
@@ -20,17 +19,13 @@ type Process struct {
 
 	// Guarded by net.mu.
 	frozen, killed bool
-	thawed         *sync.Cond
 	conns          map[*Conn]struct{}
 	listeners      map[*Listener]struct{}
 }
 
 // Process starts a process.
 func (n *Network) Process(who local.Process) *Process {
-	return &Process{
-		Process: who, net: n, thawed: sync.NewCond(&n.mu),
-		conns: make(map[*Conn]struct{}), listeners: make(map[*Listener]struct{}),
-	}
+	return &Process{Process: who, net: n, conns: make(map[*Conn]struct{}), listeners: make(map[*Listener]struct{})}
 }
 
 // Freeze stops the process as SIGSTOP does, as far as its sockets go: it accepts, reads, writes and closes
@@ -57,18 +52,6 @@ func (p *Process) freeze(on bool) {
 		}
 	}
 	p.frozen = on
-	p.wake()
-}
-
-// wake wakes all that wait on sockets of p. net.mu must be held.
-func (p *Process) wake() {
-	p.thawed.Broadcast()
-	for c := range p.conns {
-		c.wake()
-	}
-	for l := range p.listeners {
-		l.acceptable.Broadcast()
-	}
 }
 
 // Kill ends the process as SIGKILL does: its sockets are closed, and its socket files stay. All later
@@ -82,7 +65,6 @@ func (p *Process) Kill() {
 	for c := range p.conns {
 		c.closeLocked()
 	}
-	p.wake()
 }
 
 // ListenPort binds the first free port of the list; 0 means any.
@@ -135,7 +117,7 @@ func (p *Process) ReopenIPC(name string) (net.Listener, error) {
 
 // listen adds a listener. net.mu must be held.
 func (p *Process) listen(addr net.Addr) *Listener {
-	l := &Listener{owner: p, addr: addr, id: p.net.newID(), acceptable: sync.NewCond(&p.net.mu), room: make(chan struct{})}
+	l := &Listener{owner: p, addr: addr, id: p.net.newID()}
 	p.listeners[l] = struct{}{}
 	return l
 }
@@ -181,39 +163,21 @@ func (p *Process) dial(ctx context.Context, addr net.Addr, find func() *Listener
 		case <-ctx.Done():
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	for {
-		c, room, err := p.tryDial(find)
-		if c != nil || err != nil {
-			return c, err
-		}
-		if addr.Network() == "unix" {
+	defer context.AfterFunc(ctx, n.wake)()
+	defer n.lock()()
+	for ; ; n.changed.Wait() {
+		switch l := find(); {
+		case p.killed:
+			return nil, net.ErrClosed
+		case p.frozen:
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case l == nil || l.hidden || l.closed:
+			return nil, syscall.ECONNREFUSED
+		case len(l.queue) < n.opts.Backlog:
+			return l.connect(p), nil
+		case addr.Network() == "unix":
 			return nil, syscall.EAGAIN
 		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// tryDial connects to the listener that find returns. If its backlog is full, it returns a channel that is closed when there is room.
-func (p *Process) tryDial(find func() *Listener) (c *Conn, room <-chan struct{}, err error) {
-	defer p.net.lock()()
-	for p.frozen && !p.killed {
-		p.thawed.Wait()
-	}
-	switch l := find(); {
-	case p.killed:
-		return nil, nil, net.ErrClosed
-	case l == nil || l.hidden || l.closed:
-		return nil, nil, syscall.ECONNREFUSED
-	case len(l.queue) == p.net.opts.Backlog:
-		return nil, l.room, nil
-	default:
-		return l.connect(p), nil, nil
 	}
 }

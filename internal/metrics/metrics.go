@@ -96,15 +96,11 @@ func Write(w io.Writer, families []Family) error {
 }
 
 func writeDistribution(out *bytes.Buffer, name string, labels []string, d *Distribution) {
-	labels = slices.Clip(labels)
+	bounds := slices.Concat(d.Bounds, []float64{math.Inf(1)})
 	total := uint64(0)
 	for i, n := range d.Counts {
 		total += n
-		bound := math.Inf(1)
-		if i < len(d.Bounds) {
-			bound = d.Bounds[i]
-		}
-		writeValue(out, name+"_bucket", append(labels, label("le", number(bound))), float64(total))
+		writeValue(out, name+"_bucket", slices.Concat(labels, []string{label("le", number(bounds[i]))}), float64(total))
 	}
 	writeValue(out, name+"_sum", labels, d.Sum)
 	writeValue(out, name+"_count", labels, float64(total))
@@ -124,9 +120,4 @@ var (
 
 func label(name, value string) string { return name + `="` + labelText.Replace(value) + `"` }
 
-func number(v float64) string {
-	if math.IsInf(v, 1) {
-		return "+Inf"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

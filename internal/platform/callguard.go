@@ -3,37 +3,73 @@ package platform
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 )
 
-// A CallGuard serializes calls that no deadline can interrupt: into a driver, or for a file on an unreachable server.
+// A Call is a call that no deadline can interrupt: into a driver, or for a file on an unreachable server.
+type Call struct {
+	notify func()
+	late   atomic.Bool   // Await has given up
+	done   chan struct{} // closed when it has returned
+}
+
+// NewCall returns a Call. notify, unless nil, is called when it returns after Await has given up.
+func NewCall(notify func()) *Call { return &Call{notify: notify, done: make(chan struct{})} }
+
+// Do performs the call, in a goroutine that may hang. Its results may be read when Await returns true, or after Wait.
+func (c *Call) Do(call func()) {
+	call()
+	close(c.done)
+	if c.late.Load() && c.notify != nil {
+		c.notify()
+	}
+}
+
+// Await reports whether the call has returned, for which it waits until ctx ends. Once it has given up it does not wait any more.
+func (c *Call) Await(ctx context.Context) bool {
+	if !c.late.Load() {
+		select {
+		case <-c.done:
+			return true
+		case <-ctx.Done():
+			c.late.Store(true)
+		}
+	}
+	select { // ctx may have ended in the wait for another call
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits for the call to return.
+func (c *Call) Wait() { <-c.done }
+
+// A CallGuard serializes calls that no deadline can interrupt.
 type CallGuard chan struct{}
 
 // NewCallGuard returns a guard without a call in progress.
 func NewCallGuard() CallGuard { return make(CallGuard, 1) }
 
 // CallWithContext returns the result of call, or an error once ctx ends. An abandoned call holds the guard until it returns: so what
-// hangs costs one goroutine, however often it is called.
-func CallWithContext[T any](ctx context.Context, g CallGuard, call func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
+// hangs costs one goroutine, however often it is called. notify, unless nil, is called when an abandoned call has returned.
+func CallWithContext[T any](ctx context.Context, g CallGuard, notify func(), call func() (T, error)) (T, error) {
 	var none T
 	select {
 	case g <- struct{}{}:
 	case <-ctx.Done():
 		return none, fmt.Errorf("an earlier call has not returned: %w", ctx.Err())
 	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := call()
-		<-g
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
+	var value T
+	var err error
+	c := NewCall(notify)
+	go c.Do(func() {
+		defer func() { <-g }()
+		value, err = call()
+	})
+	if !c.Await(ctx) {
 		return none, fmt.Errorf("no answer in time: %w", ctx.Err())
 	}
+	return value, err
 }

@@ -195,21 +195,13 @@ func (b *builder) products() (list []Product) {
 	seen := make(map[string]int)
 	for _, p := range b.Status.Products {
 		seen[p.ID]++
-		out := Product{Name: numbered(clean(p.Name), seen[p.ID])}
+		out := Product{Name: timeline.Numbered(clean(p.Name), seen[p.ID])}
 		for _, d := range p.Devices {
 			out.Devices = append(out.Devices, Device{b.word("type", string(d.Type)), clean(d.ID), b.flags(d)})
 		}
 		list = append(list, out)
 	}
 	return list
-}
-
-// numbered appends a number, from 2 on, to tell several things of one name apart.
-func numbered(name string, n int) string {
-	if n > 1 {
-		name += " (" + strconv.Itoa(n) + ")"
-	}
-	return name
 }
 
 func (b *builder) flags(d control.Device) (list []Flag) {
@@ -229,26 +221,18 @@ func (b *builder) flags(d control.Device) (list []Flag) {
 
 // flagValue returns the value of a flag in words.
 func (b *builder) flagValue(f devices.Field, value string) Value {
-	word, look := "unknown", LookUnknown
-	switch {
-	case value == timeline.True && f == devices.HardwareMute:
-		word, look = "muted", LookOn
-	case value == timeline.False && f == devices.HardwareMute:
-		word, look = "unmuted", LookOff
-	case value == timeline.True:
-		word, look = "on", LookOn
-	case value == timeline.False:
-		word, look = "off", LookOff
+	switch value {
+	case timeline.True:
+		return Value{LookOn, b.word("value", f.ValueWord(devices.True))}
+	case timeline.False:
+		return Value{LookOff, b.word("value", f.ValueWord(devices.False))}
+	default:
+		return Value{LookUnknown, b.word("value", f.ValueWord(devices.Unknown))}
 	}
-	return Value{look, b.word("value", word)}
 }
 
 func (b *builder) origin(o devices.Origin) Origin {
-	via := cmp.Or(o.Via, "none")
-	if o.Shared {
-		via += "_shared"
-	}
-	out := Origin{b.word("origin", via), clean(o.Detail)}
+	out := Origin{b.word("origin", o.Word()), clean(o.Detail)}
 	if o.Stale {
 		out.Text = b.text("report.origin.stale", texts.Args{"origin": out.Text})
 	}

@@ -181,7 +181,7 @@ func (c chart) groups() (list []Group) {
 		if !worthShowing(l) {
 			continue
 		}
-		name := numbered(clean(l.Name), l.Number)
+		name := timeline.Numbered(clean(l.Name), l.Number)
 		switch l.Kind {
 		case timeline.KindProduct:
 			add(name, Lane{Label: c.text("report.timeline.presence", nil)}, l)
@@ -215,8 +215,9 @@ const briefCondition = 2 * time.Second
 // worthShowing reports whether a lane has anything to show.
 func worthShowing(l timeline.Lane) bool {
 	switch l.Kind {
-	case timeline.KindFlag, timeline.KindAcknowledged:
-		return everKnown(l)
+	case timeline.KindFlag, timeline.KindAcknowledged: // if it was ever known
+		known := func(v string) bool { return v == timeline.True || v == timeline.False }
+		return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
 	case timeline.KindCondition:
 		raised := l.AtStart != "" && l.AtStart != timeline.Ended
 		for i, c := range l.Changes {
@@ -227,12 +228,6 @@ func worthShowing(l timeline.Lane) bool {
 	default:
 		return true
 	}
-}
-
-// everKnown reports whether a flag was known at any time.
-func everKnown(l timeline.Lane) bool {
-	known := func(v string) bool { return v == timeline.True || v == timeline.False }
-	return known(l.AtStart) || slices.ContainsFunc(l.Changes, func(c timeline.Change) bool { return known(c.To) })
 }
 
 // interval is a time during which a lane had one value, or several.
@@ -401,7 +396,7 @@ func (b *builder) changeText(l timeline.Lane, c timeline.Change) string {
 
 // subject returns what a lane is about, in words.
 func (b *builder) subject(l timeline.Lane) string {
-	args := texts.Args{"product": numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
+	args := texts.Args{"product": timeline.Numbered(clean(l.Name), l.Number), "client": clean(l.Client), "flag": string(l.Flag)}
 	switch l.Kind {
 	case timeline.KindFlag:
 		return b.text("report.timeline.subject.flag", args)

@@ -183,15 +183,6 @@ func (c *Client) farewellUnderWay() bool {
 	return slices.ContainsFunc(c.peers, func(p *peer) bool { return p.attempt != nil && p.attempt.excluded })
 }
 
-// finish ends the session of r as soon as nothing is in flight.
-func (r *attempt) finish() {
-	select {
-	case <-r.endWhenIdle:
-	default:
-		close(r.endWhenIdle)
-	}
-}
-
 // startAttempts starts an attempt with each client that is due. search says that the timer or a new
 // list has triggered this scan.
 func (c *Client) startAttempts(ctx context.Context, search bool) {
@@ -241,13 +232,14 @@ func (p *peer) foreignReason(me string) *health.Condition {
 
 func (c *Client) startAttempt(ctx context.Context, p *peer) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	endWhenIdle, finish := context.WithCancel(context.Background())
 	r := &attempt{
-		at: p.location, ctx: ctx, cancel: cancel, endWhenIdle: make(chan struct{}), done: make(chan struct{}),
+		at: p.location, ctx: ctx, cancel: cancel, finish: finish, done: make(chan struct{}),
 		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
 	p.attempt = r
 	c.locked(func() { p.running = true })
-	at, endWhenIdle, givenUp := r.at, r.endWhenIdle, p.givenUp != nil // copies: handOver changes those of r
+	at, givenUp := r.at, p.givenUp != nil // copies: handOver changes r
 	go func() {
 		defer c.attemptChanged.Notify()
 		defer close(r.done)
@@ -255,7 +247,7 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		if givenUp {
 			r.err = c.checkListening(ctx, at)
 		} else {
-			r.delivered, r.err = c.tryTransports(ctx, p, at, endWhenIdle)
+			r.delivered, r.err = c.tryTransports(ctx, endWhenIdle, p, at)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause

@@ -1,6 +1,9 @@
 package rpcclient
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // backoff yields growing waits with jitter. Options.backoff makes one.
 type backoff struct {
@@ -12,11 +15,8 @@ type backoff struct {
 // wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a
 // fifth so that several agents do not act in step (rule R72).
 func (b *backoff) wait() time.Duration {
-	if b.next == 0 {
-		b.next = b.first
-	}
-	d := b.next
-	b.next = min(2*b.next, b.max)
+	d := cmp.Or(b.next, b.first)
+	b.next = min(2*d, b.max)
 	return time.Duration(float64(d) * (1 + 0.2*b.jitter()))
 }
 

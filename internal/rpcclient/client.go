@@ -83,7 +83,7 @@ func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
-		p.outbox.askResend()
+		p.outbox.askResend(false)
 	}
 	c.resendAsked = true
 	c.scanSignal.Notify()
@@ -98,7 +98,7 @@ func (c *Client) Repeat() {
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
 		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.outbox.askRepeat()
+			p.outbox.askResend(true)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func (c *Client) waitForWork(ctx context.Context) {
 		c.newListSearch = c.lastScan.Add(newListInterval)
 		c.waitForWork(ctx)
 	case <-c.scanSignal:
-		sleep(ctx, minScanInterval-time.Since(c.lastScan))
+		_ = signal.Sleep(ctx, minScanInterval-time.Since(c.lastScan))
 		c.restartSearch()
 		c.resetGivenUp()
 	}
@@ -397,11 +397,4 @@ func (c *Client) stop() {
 	c.peers = nil
 	c.status = Status{State: Stopped}
 	c.notifyAll()
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

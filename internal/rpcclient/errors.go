@@ -70,25 +70,27 @@ type phaseCode struct {
 	code  int
 }
 
-// meanings holds a short explanation and the health code of each refusal.
+// meanings holds a short explanation and the health code of each refusal, and whether the client will refuse in the same way until it
+// restarts (rules R19 to R21).
 var meanings = map[phaseCode]struct {
-	words string
-	code  health.Code
+	words     string
+	code      health.Code
+	permanent bool
 }{
-	{phaseConnect, codeClosed}:          {"closed", health.ClientNotReady},
-	{phaseConnect, codeUnsupportedData}: {"bad data", health.BadData},
-	{phaseConnect, codeAbnormal}:        {"busy", health.ClientBusy},
-	{phaseConnect, codeInvalidClientID}: {"invalid client id", health.ClientIDRefused},
-	{phaseConnect, codeInvalidOrigin}:   {"invalid origin", health.OriginRefused},
-	{phaseConnect, codeRateLimited}:     {"rate limited", health.Retried},
-	{phaseConnect, codeTokenRevoked}:    {"token revoked", health.TokenRevoked},
-	{phaseConnect, codeInvalidVersion}:  {"invalid version", health.VersionRefused},
-	{phaseConnect, codeInvalidEncoding}: {"invalid encoding", health.EncodingRefused},
-	{phaseCommand, codeClosed}:          {"failed in the client", health.Retried},
-	{phaseCommand, codeUnsupportedData}: {"bad data", health.BadData},
-	{phaseCommand, codeInvalidClientID}: {"the device list fails validation", health.ListRefused},
-	{phaseCommand, codeUnknownCommand}:  {"unknown command", health.CommandUnknown},
-	{phaseCommand, codeNotAuthorized}:   {"not authorized", health.NotAuthorized},
+	{phaseConnect, codeClosed}:          {"closed", health.ClientNotReady, false},
+	{phaseConnect, codeUnsupportedData}: {"bad data", health.BadData, false},
+	{phaseConnect, codeAbnormal}:        {"busy", health.ClientBusy, false},
+	{phaseConnect, codeInvalidClientID}: {"invalid client id", health.ClientIDRefused, false},
+	{phaseConnect, codeInvalidOrigin}:   {"invalid origin", health.OriginRefused, true},
+	{phaseConnect, codeRateLimited}:     {"rate limited", health.Retried, false},
+	{phaseConnect, codeTokenRevoked}:    {"token revoked", health.TokenRevoked, false},
+	{phaseConnect, codeInvalidVersion}:  {"invalid version", health.VersionRefused, true},
+	{phaseConnect, codeInvalidEncoding}: {"invalid encoding", health.EncodingRefused, true},
+	{phaseCommand, codeClosed}:          {"failed in the client", health.Retried, false},
+	{phaseCommand, codeUnsupportedData}: {"bad data", health.BadData, false},
+	{phaseCommand, codeInvalidClientID}: {"the device list fails validation", health.ListRefused, false},
+	{phaseCommand, codeUnknownCommand}:  {"unknown command", health.CommandUnknown, false},
+	{phaseCommand, codeNotAuthorized}:   {"not authorized", health.NotAuthorized, true},
 }
 
 // reasonOf returns err as a condition; nil for a nil error.
@@ -140,16 +142,10 @@ var (
 	errNotRPC      = errors.New("not the client's RPC server") // it answers, but not as the client would
 )
 
-// isPermanent reports whether the client will refuse in the same way until it restarts (rules R19 to R21).
+// isPermanent reports whether the client will refuse in the same way until it restarts.
 func isPermanent(err error) bool {
-	var refusal *refusalError
-	if !errors.As(err, &refusal) {
-		return false
-	}
-	if refusal.Phase == phaseCommand {
-		return refusal.Code == codeNotAuthorized
-	}
-	return refusal.Code == codeInvalidOrigin || refusal.Code == codeInvalidVersion || refusal.Code == codeInvalidEncoding
+	refusal, ok := errors.AsType[*refusalError](err)
+	return ok && meanings[phaseCode{refusal.Phase, refusal.Code}].permanent
 }
 
 // leavesOtherTransports reports whether another transport of the client is worth a try after err.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 // httpConn is one connection. Its goroutine reads replies until the connection ends.
@@ -82,7 +84,7 @@ func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 // the client has gone only if it cannot be connected to again, or has restarted and forgotten (rule R51).
 func (l *httpLink) replaceConn(c *httpConn) {
 	pause := l.redialDelay(c)
-	sleep(l.lifetime, pause)
+	_ = signal.Sleep(l.lifetime, pause)
 	if !l.uses(c) {
 		return
 	}

@@ -17,8 +17,6 @@ type inbox struct {
 	err    error // why the link ended, set before gone is closed
 }
 
-func newInbox() inbox { return inbox{answer: make(chan message, 1), gone: make(chan struct{})} }
-
 // want makes put pass on the answer with this nonce, and no earlier one.
 func (b *inbox) want(nonce string) {
 	b.mu.Lock()

@@ -68,21 +68,16 @@ func (l *ipcLink) frame() (message, error) {
 	case opFrame:
 		return parseMessage(body)
 	case opClose:
-		return message{}, closedBy(body)
+		var f fault
+		if err := json.Unmarshal(body, &f); err != nil || f.Code == nil {
+			return message{}, fmt.Errorf("%w: closed by the client without a reason", errLost)
+		}
+		return message{}, &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
 	case opPing:
 		return message{}, l.write(context.Background(), func() error { return l.sendFrame(opPong, body) })
 	default:
 		return message{}, nil // nothing that matters here
 	}
-}
-
-// closedBy returns the error for the body of a CLOSE.
-func closedBy(body []byte) error {
-	var f fault
-	if err := json.Unmarshal(body, &f); err != nil || f.Code == nil {
-		return fmt.Errorf("%w: closed by the client without a reason", errLost)
-	}
-	return &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
 }
 
 func (l *ipcLink) sendFrame(op uint32, body []byte) error {

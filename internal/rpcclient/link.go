@@ -45,7 +45,7 @@ type streamLink struct {
 
 // start reads what comes after READY.
 func (l *streamLink) start() {
-	l.inbox = newInbox()
+	l.inbox = inbox{answer: make(chan message, 1), gone: make(chan struct{})}
 	go l.read()
 }
 

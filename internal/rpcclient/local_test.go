@@ -25,6 +25,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/memnet"
+	"sidetone/internal/signal"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -306,7 +307,7 @@ func (m *machine) dialPort(ctx context.Context, port int) (net.Conn, error) {
 	m.mu.Unlock()
 	conn, err := m.me.DialPort(ctx, port)
 	if err != nil && m.windows {
-		sleep(ctx, 2*time.Second)
+		_ = signal.Sleep(ctx, 2*time.Second)
 	}
 	return conn, err
 }

@@ -78,9 +78,9 @@ type attempt struct {
 
 	// Owned by Client.Run.
 	at              location
-	endWhenIdle     chan struct{} // closed: end as soon as nothing is in flight
-	upgrade         *pendingLink  // a better link that is being opened
-	nextUpgrade     time.Time     // when one may be tried again
+	finish          context.CancelFunc // ends the session as soon as nothing is in flight
+	upgrade         *pendingLink       // a better link that is being opened
+	nextUpgrade     time.Time          // when one may be tried again
 	upgradeBackoff  *backoff
 	excluded        bool // it ends with a farewell
 	yielding        bool // it must not go on

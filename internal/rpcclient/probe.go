@@ -45,7 +45,9 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	case errors.Is(free, errNoClient):
 		return nil, free
 	}
-	if inherited := c.takeInheritedProof(p); inherited != nil {
+	var inherited *Proof // to ask for it again would cost the client its list or a token
+	c.locked(func() { inherited, p.inheritedProof = p.inheritedProof, nil })
+	if inherited != nil {
 		return &provenPort{target: t, Proof: *inherited}, nil
 	}
 	if err := c.waitToProbe(ctx, p); err != nil {
@@ -67,13 +69,6 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 		}
 	}
 	return nil, refused
-}
-
-// takeInheritedProof returns, once, the proof that p has given to the agent before this one. To ask for it again would cost the client
-// its list or a token.
-func (c *Client) takeInheritedProof(p *peer) (proof *Proof) {
-	c.locked(func() { proof, p.inheritedProof = p.inheritedProof, nil })
-	return proof
 }
 
 // markWhenSlow lets other clients go first if done is not called within ProbeTimeout.
@@ -156,7 +151,7 @@ func (c *Client) resendOthers(p *peer) {
 	defer c.mu.Unlock()
 	for _, q := range c.peers {
 		if q != p {
-			q.outbox.askResend()
+			q.outbox.askResend(false)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (s schedule) play(t *testing.T) []posted {
 	b := &testSession{result: make(chan error, 1)}
 	b.session = &session{
 		link: l, to: Address{Transport: HTTP}, outbox: newOutbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },
-		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), observer: b,
+		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), observer: b, endWhenIdle: t.Context(),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { b.result <- b.run(ctx) }()
@@ -154,7 +154,7 @@ func (s schedule) play(t *testing.T) []posted {
 	for i, c := range s.changes {
 		for len(resends) > 0 && resends[0] < c.at {
 			time.Sleep(time.Until(l.start.Add(resends[0])))
-			b.outbox.askResend()
+			b.outbox.askResend(false)
 			synctest.Wait()
 			resends = resends[1:]
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/signal"
 )
 
 // Delivery is one list that a client has accepted.
@@ -30,7 +31,7 @@ type session struct {
 	bucket      *tokenBucket // the client's tokens, if each list costs one; otherwise nil (rule R67)
 	retry       *backoff     // after refused lists
 	observer    observer
-	endWhenIdle <-chan struct{} // closed: end as soon as nothing is in flight
+	endWhenIdle context.Context // at its end the session ends as soon as nothing is in flight
 
 	hasAnswered bool // the client has answered the command before
 
@@ -67,12 +68,12 @@ type observer interface {
 func (s *session) run(ctx context.Context) error {
 	s.first = true
 	for {
-		select {
-		case <-s.endWhenIdle:
+		if s.endWhenIdle.Err() != nil {
 			return errReconnect
-		default:
 		}
-		snap, ok := s.take()
+		snap, ok, resend, repeat := s.outbox.take()
+		s.acceptedIsKnown = s.acceptedIsKnown && !resend
+		s.repeating = s.repeating || repeat
 		if !ok || s.upToDate(snap) {
 			if err := s.sleep(ctx, 0, s.outbox.news); err != nil {
 				return err
@@ -103,16 +104,6 @@ func (s *session) delay(now time.Time) time.Duration {
 	return wait
 }
 
-// take returns the newest snapshot, and notes whether it must be sent again. ok is false before the first one.
-func (s *session) take() (snap devices.Snapshot, ok bool) {
-	snap, ok, resend, repeat := s.outbox.take()
-	if resend {
-		s.acceptedIsKnown = false
-	}
-	s.repeating = s.repeating || repeat
-	return snap, ok
-}
-
 // upToDate reports whether the client already holds the list of snap, perhaps from an earlier snapshot.
 func (s *session) upToDate(snap devices.Snapshot) bool {
 	if !s.acceptedIsKnown || !devices.SameWire(s.accepted.Wire(), snap.Wire()) {
@@ -137,7 +128,7 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 		return ctx.Err()
 	case <-s.link.lost():
 		return s.link.cause()
-	case <-s.endWhenIdle:
+	case <-s.endWhenIdle.Done():
 		return errReconnect
 	case <-news:
 	case <-timeout:
@@ -217,7 +208,7 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 	}
 	ctx, cancel := context.WithTimeout(ctx, within.hung)
 	defer cancel()
-	start, leave := time.Now(), s.endWhenIdle
+	start, leave := time.Now(), s.endWhenIdle.Done()
 	if s.to.Transport == HTTP {
 		leave = nil // the client may still take what is in its line
 	}
@@ -247,13 +238,7 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 func (s *session) awaitLateAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-s.endWhenIdle:
-			cancel(errReconnect)
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()
 	err := s.link.await(ctx)
 	if errors.Is(context.Cause(ctx), errReconnect) {
 		return errReconnect
@@ -283,7 +268,10 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		return nil
 	case ExitUnmute:
 		if s.mayHold != nil { // else what it holds may be the list of an agent that was killed, with a mute
-			list = withoutMute(s.mayHold.Wire())
+			list = s.mayHold.Wire()
+			for i := range list {
+				list[i].HardwareMute = nil
+			}
 		}
 	}
 	if s.bucket != nil {
@@ -291,19 +279,10 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		if end, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(end) {
 			return errNoToken
 		}
-		sleep(ctx, wait)
+		_ = signal.Sleep(ctx, wait)
 	}
 	nonce, payload := encode(list)
 	return s.link.deliver(ctx, nonce, payload)
 }
 
 var errNoToken = errors.New("over HTTP the client takes no further update so soon")
-
-func withoutMute(list []devices.Device) []devices.Device {
-	out := make([]devices.Device, len(list))
-	for i, d := range list {
-		d.HardwareMute = nil
-		out[i] = d
-	}
-	return out
-}

@@ -164,7 +164,7 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	b := &testSession{link: l, result: make(chan error, 1)}
 	b.session = &session{
 		link: l, to: Address{Transport: WebSocket, Port: 6463}, outbox: newOutbox(), limits: usualLimits,
-		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b,
+		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b, endWhenIdle: context.Background(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
@@ -405,15 +405,15 @@ func TestSessionResends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
-		b.outbox.askResend() // before there is anything to send
+		b.outbox.askResend(false) // before there is anything to send
 		synctest.Wait()
 		require.Empty(t, b.link.lists())
 		b.put(1, devices.True)
 		time.Sleep(500 * time.Millisecond)
-		b.outbox.askResend() // while a list is in flight: it may have been taken before the client lost it
+		b.outbox.askResend(false) // while a list is in flight: it may have been taken before the client lost it
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 2)
-		b.outbox.askResend()
+		b.outbox.askResend(false)
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 3)
 		time.Sleep(time.Hour)
@@ -538,7 +538,7 @@ func TestMailboxKeepsTheNewest(t *testing.T) {
 	for g := uint64(1); g <= 3; g++ {
 		m.put(devices.Snapshot{Generation: g})
 	}
-	m.askResend()
+	m.askResend(false)
 	require.Len(t, m.news, 1)
 	s, ok, resend, _ := m.take()
 	require.True(t, ok)

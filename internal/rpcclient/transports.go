@@ -13,7 +13,7 @@ import (
 
 // tryTransports talks to p over the best transport that p accepts, until that ends. worked reports whether
 // p has accepted a list.
-func (c *Client) tryTransports(ctx context.Context, p *peer, at location, endWhenIdle chan struct{}) (worked bool, err error) {
+func (c *Client) tryTransports(ctx, endWhenIdle context.Context, p *peer, at location) (worked bool, err error) {
 	defer p.dropConn()
 	var port *provenPort
 	defer func() { port.close() }()

@@ -11,8 +11,8 @@ type connection struct {
 	link        // set by openLink, like counts
 	at          location
 	over        Transport
-	counts      bool          // the client may count tokens for it
-	endWhenIdle chan struct{} // closed: its session ends as soon as nothing is in flight
+	counts      bool            // the client may count tokens for it
+	endWhenIdle context.Context // at its end the session ends as soon as nothing is in flight
 }
 
 // pendingLink is a link to a client that is opened while the present one still works. So a client always
@@ -20,6 +20,7 @@ type connection struct {
 type pendingLink struct {
 	connection // link and counts may be read once done is closed
 	cancel     context.CancelFunc
+	finish     context.CancelFunc // ends endWhenIdle
 	done       chan struct{}
 	err        error // may be read once done is closed
 	outdated   bool  // opened under older settings: its failure says nothing about the newer ones
@@ -104,8 +105,9 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 // the list that it has.
 func (c *Client) prepareLink(p *peer, over Transport) *pendingLink {
 	ctx, cancel := context.WithCancel(p.attempt.ctx)
+	endWhenIdle, finish := context.WithCancel(context.Background())
 	o := &pendingLink{
-		connection: connection{at: p.location, over: over, endWhenIdle: make(chan struct{})}, cancel: cancel, done: make(chan struct{}),
+		connection: connection{at: p.location, over: over, endWhenIdle: endWhenIdle}, cancel: cancel, finish: finish, done: make(chan struct{}),
 	}
 	go func() {
 		defer c.attemptChanged.Notify()
@@ -126,7 +128,7 @@ func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
 		c.takeNextLink(p).close() // newer settings have replaced it
 		c.locked(func() { p.nextLink = o })
 		r.finish()
-		r.at, r.endWhenIdle, r.settingsChanged = o.at, o.endWhenIdle, false
+		r.at, r.finish, r.settingsChanged = o.at, o.finish, false
 	case o.outdated: // it is retried at once
 	default:
 		c.opts().Log.Info("could not switch to a better transport", "client", o.at.address(o.over), "reason", o.err, remedy(o.err))

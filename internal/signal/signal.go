@@ -1,4 +1,4 @@
-// Package signal wakes a goroutine that waits for something to happen.
+// Package signal wakes a goroutine that waits for something to happen, or for time to pass.
 package signal
 
 import (
@@ -27,6 +27,16 @@ func (s Signal) Clear() {
 	select {
 	case <-s:
 	default:
+	}
+}
+
+// Sleep waits for d to pass, or for ctx to end, whose error it returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -59,12 +59,6 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 	}
 }
 
-// hasUnmarshaler reports whether t decodes itself, whatever its kind.
-func hasUnmarshaler(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || p.Implements(reflect.TypeFor[json.Unmarshaler]())
-}
-
 // special handles the types that are not decoded by their kind.
 func (d *decoder) special(n *node, path string, v reflect.Value) bool {
 	switch into := v.Addr().Interface().(type) {
@@ -79,8 +73,9 @@ func (d *decoder) special(n *node, path string, v reflect.Value) bool {
 			d.report(n, path, err.Error(), "")
 		}
 	case json.Unmarshaler:
-		d.unique(n, path) // encoding/json accepts duplicate keys
-		if err := into.UnmarshalJSON(n.json()); err != nil {
+		d.unique(n, path)                  // encoding/json accepts duplicate keys
+		text, _ := json.Marshal(n.plain()) // cannot fail for these types
+		if err := into.UnmarshalJSON(text); err != nil {
 			d.report(n, path, err.Error(), "")
 		}
 	default:
@@ -112,7 +107,7 @@ func (d *decoder) time(n *node, path string, into *time.Time) {
 }
 
 func (d *decoder) text(n *node, path string, v reflect.Value) {
-	names := enumOf(v.Type())
+	names := EnumOf(v.Type())
 	switch {
 	case n.kind == kindNumber || n.kind == kindBoolean:
 		d.wrong(n, path, "text", fmt.Sprintf("put it in quotes: %q", n.text))
@@ -171,7 +166,7 @@ func (d *decoder) list(n *node, path string, v reflect.Value) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 	for i, item := range n.items {
-		d.value(item, index(path, i), out.Index(i))
+		d.value(item, fmt.Sprintf("%s[%d]", path, i), out.Index(i))
 	}
 	v.Set(out)
 }

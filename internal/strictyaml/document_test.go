@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -73,7 +74,7 @@ func TestPaths(t *testing.T) {
 			var name string
 			var i int
 			if name, i, rest = step(rest); i >= 0 {
-				built = index(built, i)
+				built = fmt.Sprintf("%s[%d]", built, i)
 			} else {
 				built = join(built, name)
 			}

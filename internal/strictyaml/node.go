@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -58,12 +59,6 @@ func (n *node) empty() bool {
 
 func (n *node) scalar() bool { return n.kind < kindList }
 
-// json encodes n for a type with UnmarshalJSON.
-func (n *node) json() []byte {
-	out, _ := json.Marshal(n.plain()) // cannot fail for these types
-	return out
-}
-
 // plain returns n as a value that encoding/json can encode. A number that is not valid in JSON becomes text.
 func (n *node) plain() any {
 	switch n.kind {
@@ -113,7 +108,7 @@ func textNode(s string, t reflect.Type) *node {
 	case reflect.String:
 		return &node{kind: kindText, text: s}
 	case reflect.Slice:
-		if hasUnmarshaler(t) {
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			return &node{kind: kindText, text: s}
 		}
 		n := &node{kind: kindList}
@@ -138,8 +133,6 @@ func join(path, name string) string {
 	}
 	return path + "[" + strconv.Quote(name) + "]"
 }
-
-func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // step splits the first key or index off a path without its leading $.
 func step(path string) (name string, i int, rest string) {

@@ -111,7 +111,7 @@ func (d *decoder) dict(n *node, path string, v reflect.Value) {
 		return
 	}
 	t := v.Type()
-	names := enumOf(t.Key())
+	names := EnumOf(t.Key())
 	out := reflect.MakeMapWithSize(t, len(n.fields))
 	for _, f := range d.unique(n, path) {
 		if names != nil && !slices.Contains(names, f.name) {
@@ -125,8 +125,8 @@ func (d *decoder) dict(n *node, path string, v reflect.Value) {
 	v.Set(out)
 }
 
-// enumOf returns the names that a text type allows, or nil if any text is allowed.
-func enumOf(t reflect.Type) []string {
+// EnumOf returns the names that a text type allows, or nil if any text is allowed.
+func EnumOf(t reflect.Type) []string {
 	if e, ok := reflect.Zero(t).Interface().(interface{ Enum() []string }); ok {
 		return e.Enum()
 	}

@@ -44,20 +44,15 @@ func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 		return d, []Problem{*problem}
 	}
 	if d.root == nil {
-		return d, empty(d, v.Type())
+		if v.Kind() == reflect.Struct && !slices.ContainsFunc(keysOf(v.Type()), func(k key) bool { return k.required }) {
+			return d, nil
+		}
+		return d, []Problem{d.problemAt(1, 1, "$", "", "the file is empty", "")}
 	}
 	decoding := &decoder{doc: d}
 	decoding.value(d.root, "$", v)
 	stable.Sort(decoding.problems, Compare)
 	return d, decoding.problems
-}
-
-// empty checks a file without content, which is valid where no key is required.
-func empty(doc *Document, t reflect.Type) []Problem {
-	if t.Kind() == reflect.Struct && !slices.ContainsFunc(keysOf(t), func(k key) bool { return k.required }) {
-		return nil
-	}
-	return []Problem{doc.problemAt(1, 1, "$", "", "the file is empty", "")}
 }
 
 // DecodeText decodes a single value that is not in a file, such as an environment variable, into the

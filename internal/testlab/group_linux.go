@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -39,29 +38,8 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// StartBound starts a program that dies with this process. ended is closed when it has been waited for
-// and its ProcessState is set.
-//
-// The kernel sends the death signal when the thread that started the program ends, not the process:
-// so a goroutine keeps that thread.
-func StartBound(cmd *exec.Cmd) (ended <-chan struct{}, err error) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	started, waited := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-			close(waited)
-		}
-	}()
-	return waited, <-started
-}
+// dieWithParent makes a program die with the thread that starts it.
+func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
 // firstEnded returns the name of a process that has ended, "" if all run.
 func (g *group) firstEnded() string {
@@ -84,10 +62,16 @@ func (p process) runs() bool {
 	}
 }
 
-func (g *group) kill() error      { return g.end(syscall.SIGKILL) }
-func (g *group) terminate() error { return g.end(syscall.SIGTERM, syscall.SIGCONT) }
-func (g *group) suspend() error   { return g.signal(syscall.SIGSTOP) }
-func (g *group) resume() error    { return g.signal(syscall.SIGCONT) }
+func (g *group) kill() error { return g.end(syscall.SIGKILL) }
+
+// Term asks the server to end, as a logout would, and waits until all its processes are gone.
+func (s *SoundServer) Term() error { return s.group.end(syscall.SIGTERM, syscall.SIGCONT) }
+
+// Suspend stops the server's processes: it keeps its connections and answers nothing.
+func (s *SoundServer) Suspend() error { return s.group.signal(syscall.SIGSTOP) }
+
+// Continue undoes Suspend.
+func (s *SoundServer) Continue() error { return s.group.signal(syscall.SIGCONT) }
 
 // end sends the signals and waits until every process has ended.
 func (g *group) end(signals ...syscall.Signal) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jfreymuth/pulse/proto"
@@ -116,16 +117,16 @@ func (p *PluggedHeadset) Unplug(ctx context.Context) error {
 
 // SetMute mutes or unmutes the headset's microphone, as a switch on it would.
 func (p *PluggedHeadset) SetMute(ctx context.Context, mute bool) error {
-	return p.server.request(ctx, "mute "+p.SourceName, &proto.SetSourceMute{SourceIndex: proto.Undefined, SourceName: p.SourceName, Mute: mute}, nil)
+	request := &proto.SetSourceMute{SourceIndex: proto.Undefined, SourceName: p.SourceName, Mute: mute}
+	return p.server.request(ctx, "mute "+p.SourceName, request, nil)
 }
 
 func (p *PluggedHeadset) unload(ctx context.Context) error {
-	for len(p.modules) > 0 {
-		last := len(p.modules) - 1
-		if err := p.server.UnloadModule(ctx, p.modules[last]); err != nil {
+	for i, module := range slices.Backward(p.modules) {
+		if err := p.server.UnloadModule(ctx, module); err != nil {
 			return err
 		}
-		p.modules = p.modules[:last]
+		p.modules = p.modules[:i]
 	}
 	return nil
 }

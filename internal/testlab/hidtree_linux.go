@@ -26,9 +26,6 @@ func NewHIDTree(root string) (*HIDTree, error) {
 	return &HIDTree{root: root}, nil
 }
 
-// Root returns the folder.
-func (t *HIDTree) Root() string { return t.root }
-
 // HIDDevice is one HID interface of a USB device.
 type HIDDevice struct {
 	Node       string // hidraw3

@@ -1,6 +1,6 @@
 // Package testlab is shared by tests, the demo and the benchmarks: private sound servers with simulated
 // headsets, folders that mimic sysfs and /dev with HID devices, and waiting without sleeping. It imports
-// no other package of this module.
+// leaves only.
 //
 // A private sound server lives in its own folder, sees no hardware, and never touches the user's server,
 // session bus or settings. It works as root and as a normal user, without D-Bus and without a display,
@@ -174,15 +174,6 @@ func (s *SoundServer) pulseDir() string { return s.path("pulse") }
 
 // Kill ends the server at once, as a crash would, and waits until all its processes are gone.
 func (s *SoundServer) Kill() error { return s.group.kill() }
-
-// Term asks the server to end, as a logout would, and waits until all its processes are gone.
-func (s *SoundServer) Term() error { return s.group.terminate() }
-
-// Suspend stops the server's processes: it keeps its connections and answers nothing.
-func (s *SoundServer) Suspend() error { return s.group.suspend() }
-
-// Continue undoes Suspend.
-func (s *SoundServer) Continue() error { return s.group.resume() }
 
 // Restart kills the server if it still runs and starts it again, on the same socket and with nothing
 // plugged in.

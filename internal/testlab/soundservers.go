@@ -33,13 +33,14 @@ func (s *SoundServer) startPulseAudio() error {
 // startPipeWire starts the three programs of a PipeWire session and the session bus without
 // which WirePlumber ends at once.
 func (s *SoundServer) startPipeWire(ctx context.Context) error {
-	if err := s.writeFiles(pipeWireFiles(s.path("dbus"))); err != nil {
-		return err
+	for name, content := range pipeWireFiles(s.path("dbus")) {
+		path := s.path(name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			return fmt.Errorf("write settings: %w", err)
+		}
 	}
-	if err := s.run("dbus-daemon", "--config-file="+s.path("dbus.conf"), "--nofork", "--nopidfile", "--nosyslog"); err != nil {
-		return err
-	}
-	if err := s.run("pipewire"); err != nil {
+	err := s.run("dbus-daemon", "--config-file="+s.path("dbus.conf"), "--nofork", "--nopidfile", "--nosyslog")
+	if err = errors.Join(err, s.run("pipewire")); err != nil {
 		return err
 	}
 	for _, socket := range []string{"dbus", "pipewire-0"} {
@@ -87,16 +88,6 @@ libcamera_monitor.enabled = false
 }
 `,
 	}
-}
-
-func (s *SoundServer) writeFiles(files map[string]string) error {
-	for name, content := range files {
-		path := s.path(name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-			return fmt.Errorf("write settings: %w", err)
-		}
-	}
-	return nil
 }
 
 // listens returns a check that a socket accepts connections.

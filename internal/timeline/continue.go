@@ -29,7 +29,7 @@ func (r *Ring) Continue(before Timeline) {
 	var steps []step
 	for i := range before.Lanes {
 		l := &before.Lanes[i]
-		if kept := r.lane(l.key(), func() Subject { return l.Subject }); kept != nil {
+		if kept := r.lane(l.key(), l.Name); kept != nil {
 			kept.now = r.store.value(value{state: l.AtStart})
 			if l.Condition != nil {
 				r.store.describe(kept, *l.Condition)
@@ -40,7 +40,7 @@ func (r *Ring) Continue(before Timeline) {
 		}
 	}
 	for _, s := range stable.Sort(steps, func(a, b step) int { return a.At.Compare(b.At) }) {
-		l := r.lane(s.of.key(), func() Subject { return s.of.Subject })
+		l := r.lane(s.of.key(), s.of.Name)
 		if l == nil {
 			continue
 		}
@@ -69,7 +69,7 @@ func (l *Lane) key() key {
 	return k
 }
 
-// unnumbered is the inverse of numbered.
+// unnumbered is the inverse of Numbered.
 func unnumbered(client string) (name string, n int) {
 	i := strings.LastIndex(client, " (")
 	if i >= 0 && strings.HasSuffix(client, ")") {

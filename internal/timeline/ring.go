@@ -97,7 +97,7 @@ func signed(step time.Duration) string {
 
 // mark notes something that happened to the agent, even if it is the same as before.
 func (r *Ring) mark(at time.Duration, v value) {
-	if l := r.lane(key{kind: KindAgent}, func() Subject { return Subject{} }); l != nil {
+	if l := r.lane(key{kind: KindAgent}, ""); l != nil {
 		r.store.note(l, at, v)
 	}
 }
@@ -124,10 +124,14 @@ func (r *Ring) Snapshot(s devices.Snapshot) {
 		r.units.markGone(r.pass)
 		for _, d := range s.Devices {
 			n := r.units.numberOf(d.Unit, d.Product)
-			r.product(at, key{kind: KindProduct, product: d.Product, number: n}, d)
+			r.set(key{kind: KindProduct, product: d.Product, number: n}, at, value{state: Present}, d.Model.Name)
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
-					r.flag(at, key{kind: KindFlag, product: d.Product, number: n, device: d.ID, flag: f}, d, flag.Value, flag.Origin)
+					v := value{state: flag.Value.String()}
+					if flag.Value.Known() {
+						v.origin = flag.Origin
+					}
+					r.set(key{kind: KindFlag, product: d.Product, number: n, device: d.ID, flag: f}, at, v, d.Model.Name)
 				}
 			}
 		}
@@ -142,12 +146,12 @@ func (r *Ring) Acknowledged(c Client, s devices.Snapshot) {
 		for _, d := range s.Devices {
 			n := r.units.numberOf(d.Unit, d.Product)
 			k := key{kind: KindListed, client: c.Name, clientNumber: number, product: d.Product, number: n}
-			r.product(at, k, d)
+			r.set(k, at, value{state: Present}, d.Model.Name)
 			k.kind, k.device = KindAcknowledged, d.ID
 			for _, f := range devices.Fields {
 				if flag, may := d.Flags[f]; may {
 					k.flag = f
-					r.flag(at, k, d, flag.Value, devices.Origin{})
+					r.set(k, at, value{state: flag.Value.String()}, d.Model.Name)
 				}
 			}
 		}
@@ -170,7 +174,7 @@ func (r *Ring) Clients(read func() []Client) {
 			if r.mentioned(k) {
 				continue
 			}
-			r.set(k, at, value{state: c.State, detail: c.Via}, func() Subject { return Subject{Client: numbered(c.Name, number)} })
+			r.set(k, at, value{state: c.State, detail: c.Via}, "")
 			if !c.Holds {
 				r.setOthers(at, Unknown, func(k key) bool { return k.ofList() && k.client == c.Name && k.clientNumber == number })
 			}
@@ -188,7 +192,7 @@ func (r *Ring) Conditions(list []health.Condition) {
 			if r.mentioned(k) {
 				continue
 			}
-			l := r.set(k, at, value{state: string(c.Severity)}, func() Subject { return Subject{} })
+			l := r.set(k, at, value{state: string(c.Severity)}, "")
 			if l != nil && !l.condition.Equal(c) {
 				r.store.describe(l, c)
 			}
@@ -197,37 +201,17 @@ func (r *Ring) Conditions(list []health.Condition) {
 	})
 }
 
-func (r *Ring) product(at time.Duration, k key, d devices.Report) {
-	r.set(k, at, value{state: Present}, func() Subject { return subjectOf(k, d) })
-}
-
-func (r *Ring) flag(at time.Duration, k key, d devices.Report, is devices.Tri, from devices.Origin) {
-	v := value{state: is.String()}
-	if is.Known() {
-		v.origin = from
-	}
-	r.set(k, at, v, func() Subject { return subjectOf(k, d) })
-}
-
-func subjectOf(k key, d devices.Report) Subject {
-	s := Subject{Client: numbered(k.client, k.clientNumber), Product: d.Product, Name: d.Model.Name, Device: k.device, Flag: k.flag}
-	if k.number > 1 {
-		s.Number = k.number
-	}
-	return s
-}
-
-// numbered appends a number, from 2 on, to the name of a client, to tell several of one name apart.
-func numbered(name string, n int) string {
+// Numbered appends a number, from 2 on, to a name, to tell several things of one name apart.
+func Numbered(name string, n int) string {
 	if n < 2 {
 		return name
 	}
 	return name + " (" + strconv.Itoa(n) + ")"
 }
 
-// set notes the value of a lane, if it has changed. It returns nil if there is no room for the lane.
-func (r *Ring) set(k key, at time.Duration, v value, subject func() Subject) *lane {
-	l := r.lane(k, subject)
+// set notes the value of a lane, if it has changed. It returns nil if there is no room for the lane. name is that of its product, if any.
+func (r *Ring) set(k key, at time.Duration, v value, name string) *lane {
+	l := r.lane(k, name)
 	if l == nil {
 		return nil
 	}
@@ -245,7 +229,7 @@ func (r *Ring) mentioned(k key) bool {
 }
 
 // lane returns the lane of a key, and makes it if necessary; nil: there is no room.
-func (r *Ring) lane(k key, subject func() Subject) *lane {
+func (r *Ring) lane(k key, name string) *lane {
 	if l := r.store.lanes[k]; l != nil {
 		return l
 	}
@@ -255,9 +239,7 @@ func (r *Ring) lane(k key, subject func() Subject) *lane {
 			return nil
 		}
 	}
-	s := subject()
-	s.Kind = k.kind
-	return r.store.add(k, s)
+	return r.store.add(k, name)
 }
 
 // setOthers sets the value of lanes that this update has not mentioned.

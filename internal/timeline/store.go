@@ -42,7 +42,8 @@ type key struct {
 func (k key) ofList() bool { return k.kind == KindListed || k.kind == KindAcknowledged }
 
 type lane struct {
-	Subject
+	key
+	name      string           // of its product
 	condition health.Condition // which is shown
 	extra     int              // its bytes
 
@@ -58,6 +59,15 @@ type value struct {
 	state  string
 	origin devices.Origin
 	detail string
+}
+
+// about returns what the lane is about.
+func (l *lane) about() Subject {
+	s := Subject{Kind: l.kind, Client: Numbered(l.client, l.clientNumber), Product: l.product, Name: l.name, Device: l.device, Flag: l.flag}
+	if l.number > 1 {
+		s.Number = l.number
+	}
+	return s
 }
 
 // record is one change, or several. It has no pointers, so that the garbage collector does not scan it.
@@ -103,11 +113,9 @@ func (s *store) text(t string) string {
 }
 
 // add makes the lane of a key.
-func (s *store) add(k key, about Subject) *lane {
+func (s *store) add(k key, name string) *lane {
 	k.client, k.product, k.device, k.subject = s.text(k.client), s.text(k.product), s.text(k.device), s.text(k.subject)
-	about.Client, about.Product = s.text(about.Client), s.text(about.Product)
-	about.Name, about.Device = s.text(about.Name), s.text(about.Device)
-	l := &lane{Subject: about, id: uint32(len(s.ids))}
+	l := &lane{key: k, name: s.text(name), id: uint32(len(s.ids))}
 	s.ids, s.lanes[k] = append(s.ids, l), l
 	return l
 }
@@ -196,11 +204,10 @@ func (s *store) compact() {
 		if l.records == 0 && endValues[old.values[l.now].state] {
 			continue
 		}
-		kept := s.add(k, l.Subject)
-		id := kept.id
-		about := kept.Subject
+		kept := s.add(k, l.name)
+		fresh := *kept
 		*kept = *l
-		kept.Subject, kept.id, kept.now, kept.extra = about, id, value(l.now), 0
+		kept.key, kept.name, kept.id, kept.now, kept.extra = fresh.key, fresh.name, fresh.id, value(l.now), 0
 		if l.extra > 0 {
 			s.describe(kept, l.condition)
 		}
@@ -221,10 +228,9 @@ func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 	lanes := make([]Lane, len(order))
 	for i, l := range order {
 		place[l.id] = i
-		lanes[i] = Lane{Subject: l.Subject, AtStart: s.values[l.now].state, Changes: make([]Change, 0, l.records)}
+		lanes[i] = Lane{Subject: l.about(), AtStart: s.values[l.now].state, Changes: make([]Change, 0, l.records)}
 		if l.extra > 0 {
-			condition := l.condition
-			lanes[i].Condition = &condition
+			lanes[i].Condition = new(l.condition)
 		}
 	}
 	for _, c := range s.chunks {
@@ -249,9 +255,10 @@ func (s *store) show(wall func(time.Duration) time.Time) []Lane {
 // compare defines the order in which lanes are shown.
 func (l *lane) compare(o *lane) int {
 	return cmp.Or(
-		cmp.Compare(slices.Index(kinds, l.Kind), slices.Index(kinds, o.Kind)), strings.Compare(l.Client, o.Client),
-		strings.Compare(l.Product, o.Product), cmp.Compare(l.Number, o.Number), strings.Compare(l.Device, o.Device),
-		cmp.Compare(slices.Index(devices.Fields, l.Flag), slices.Index(devices.Fields, o.Flag)),
-		strings.Compare(string(l.condition.Code), string(o.condition.Code)), strings.Compare(l.condition.Subject, o.condition.Subject),
+		cmp.Compare(slices.Index(kinds, l.kind), slices.Index(kinds, o.kind)),
+		strings.Compare(l.client, o.client), cmp.Compare(l.clientNumber, o.clientNumber),
+		strings.Compare(l.product, o.product), cmp.Compare(l.number, o.number), strings.Compare(l.device, o.device),
+		cmp.Compare(slices.Index(devices.Fields, l.flag), slices.Index(devices.Fields, o.flag)),
+		cmp.Compare(l.code, o.code), strings.Compare(l.subject, o.subject),
 	)
 }

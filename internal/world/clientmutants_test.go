@@ -28,7 +28,7 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/admission.go", "!unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)", "(p.lineagePID == 0 || q.lineagePID == 0)"},
 	}},
 	{"whoever did not answer over HTTP is not asked over its socket", []edit{
-		{"internal/rpcclient/session.go", "\t\tcase <-s.endWhenIdle:\n\t\t\tcancel(errReconnect)\n", ""},
+		{"internal/rpcclient/session.go", "\tdefer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()\n", ""},
 	}},
 	{"a port goes on although a socket that may be the same client's has greeted", []edit{
 		{"internal/rpcclient/admission.go", "return q.greeted && blocks(p, q)", "return false && q.greeted && blocks(p, q)"},

@@ -15,9 +15,7 @@ type view struct {
 	visibility visibility
 }
 
-func (l *view) Sockets() ([]local.Socket, []health.Condition) {
-	return l.net.Sockets(), nil
-}
+func (l *view) Sockets() ([]local.Socket, []health.Condition) { return l.net.Sockets(), nil }
 
 func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)

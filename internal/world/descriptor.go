@@ -17,6 +17,7 @@ func (m *model) descriptor(iface int) []byte {
 		d = append(d, 0x95, n, 0x09, 0x02, item, 0x02)
 	}
 	const input, output, feature = 0x81, 0x91, 0xb1
+	var phone []byte
 	for _, t := range m.Channels {
 		if t.Interface != iface && !t.Twin {
 			continue
@@ -38,6 +39,13 @@ func (m *model) descriptor(iface int) []byte {
 		if t.Hint != 0 {
 			add(t.Hint, input, reportBytes)
 		}
+		if mute := phoneMutes[t.Form]; mute != nil {
+			phone = append(phone, 0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01)
+			if t.Report != 0 {
+				phone = append(phone, 0x85, t.Report)
+			}
+			phone = append(append(phone, mute...), 0xc0)
+		}
 	}
 	if iface == 0 {
 		for _, id := range m.Noise {
@@ -45,20 +53,9 @@ func (m *model) descriptor(iface int) []byte {
 		}
 	}
 	if len(d) > 14 {
-		d = append(d, 0xc0)
-	} else {
-		d = nil
+		return append(append(d, 0xc0), phone...)
 	}
-	for _, t := range m.Channels {
-		if mute := phoneMutes[t.Form]; mute != nil && (t.Interface == iface || t.Twin) {
-			d = append(d, 0x05, 0x0b, 0x09, 0x05, 0xa1, 0x01)
-			if t.Report != 0 {
-				d = append(d, 0x85, t.Report)
-			}
-			d = append(append(d, mute...), 0xc0)
-		}
-	}
-	return d
+	return phone
 }
 
 // phoneMutes declare a headset's Phone Mute in its three legal forms (HID Usage Tables, section 3.4.1.2).

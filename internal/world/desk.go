@@ -213,7 +213,7 @@ func (d *desk) boot() {
 		return
 	}
 	set := d.settings(d.version)
-	d.rules = set.HIDRules()
+	d.rules = set.Resolver.HID
 	d.engine = d.newEngine(set, d.remainingPause())
 	d.engines = []*agentEngine{d.engine}
 	d.clients.restart()
@@ -397,7 +397,7 @@ func (d *desk) open(plugged bool) {
 }
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
-	d.deliver(h, n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
+	d.deliver(n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
 		n.open = true
 		h.invalidate()
 	})
@@ -405,11 +405,11 @@ func (d *desk) attach(h *headset, n *node, plugged bool) {
 
 func (d *desk) close(h *headset, n *node, failure string) {
 	n.open = false
-	d.deliver(h, n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
+	d.deliver(n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
 }
 
 // deliver tells the agent of an event of a node, in order and after a delay. then is called at that time.
-func (d *desk) deliver(h *headset, n *node, e hid.Event, then func()) {
+func (d *desk) deliver(n *node, e hid.Event, then func()) {
 	d.whenAwake(func() {
 		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Kind))
 		if ready := d.ready[n.device.Node]; at.Before(ready) {

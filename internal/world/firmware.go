@@ -140,7 +140,7 @@ func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
 	if d.asleep || n == nil || !n.open {
 		return
 	}
-	d.deliver(h, n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, then)
+	d.deliver(n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, then)
 }
 
 // request delivers a request of the agent to its device.

@@ -45,7 +45,7 @@ func (b *builder) next() uint8 {
 	return b.report - 1
 }
 
-func (b *builder) addChannel(of subject, f form) int {
+func (b *builder) addChannel(of subject, f form) {
 	t := channel{Of: of, Form: f, Interface: b.IntN(2), Byte: 1 + b.IntN(2), On: 1, AtLink: b.one(2)}
 	if b.one(3) {
 		t.On, t.Off = pick[uint8](b.generator, 2, 0xb1, 0x80), pick[uint8](b.generator, 0, 1, 0x31)
@@ -78,7 +78,6 @@ func (b *builder) addChannel(of subject, f form) int {
 	}
 	t.Twin = of != ofLink && t.Report != 0 && (f == formLevel || f == formSwitch) && b.one(6)
 	b.m.Channels = append(b.m.Channels, t)
-	return len(b.m.Channels) - 1
 }
 
 func (b *builder) channels() {
@@ -109,7 +108,8 @@ func (b *builder) channels() {
 	}
 	if m.Bus == dongle {
 		b.addChannel(ofLink, pick(b.generator, formLevel, formLevel, formLevel, formAnswer))
-		m.Channels[len(m.Channels)-1].Busy, m.Channels[len(m.Channels)-1].Stuck = 0, false
+		link := &m.Channels[len(m.Channels)-1]
+		link.Busy, link.Stuck = 0, false
 	}
 	if len(m.Noise) == 0 && len(m.Channels) == 1 && (m.Channels[0].Form == formLevel || m.Channels[0].Form == formEvent) && b.one(2) {
 		m.Channels[0].Report, m.Channels[0].Byte, m.Channels[0].Interface = 0, b.IntN(2), 0

@@ -89,13 +89,12 @@ func (d *desk) unreadable(h *headset) bool {
 // owner returns the headset with an endpoint in the OS; nil: none.
 func (d *desk) owner(id string) *headset {
 	part, name, _ := strings.Cut(id, ".")
-	i := slices.IndexFunc(d.headsets, func(h *headset) bool {
-		return h.plugged && h.sound && h.id == name && (part != "echo" || h.Filtered)
-	})
-	if i < 0 {
-		return nil
+	for _, h := range d.headsets {
+		if h.plugged && h.sound && h.id == name && (part != "echo" || h.Filtered) {
+			return h
+		}
 	}
-	return d.headsets[i]
+	return nil
 }
 
 // whyKnown returns why the mute of a headset has to be known; "": it need not be.

@@ -231,7 +231,7 @@ func (d *desk) lose(h *headset) {
 	d.change(h, byButton, func() { h.pressed = !h.pressed })
 	for _, n := range open {
 		n.open = true
-		d.deliver(h, n, hid.Event{Kind: hid.Lost, Node: n.device.Node}, h.invalidate)
+		d.deliver(n, hid.Event{Kind: hid.Lost, Node: n.device.Node}, h.invalidate)
 	}
 }
 
@@ -243,7 +243,7 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	}
 	d.close(h, n, "input/output error")
 	if wait < 0 {
-		d.deliver(h, n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.invalidate)
+		d.deliver(n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.invalidate)
 		n.denied = true
 		return
 	}
@@ -292,7 +292,7 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 func (d *desk) reload(version int) {
 	d.version = version
 	set := d.settings(version)
-	d.rules = set.HIDRules()
+	d.rules = set.Resolver.HID
 	d.tell(func(e *agentEngine) { e.Configure(set) })
 	for _, h := range d.headsets {
 		h.invalidate()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidetone/internal/memnet"
@@ -52,24 +52,19 @@ func (l slowListener) Accept() (net.Conn, error) {
 
 type slowConn struct {
 	*memnet.Conn
-	mu  sync.Mutex
-	get bool
+	get atomic.Bool
 }
 
 func (c *slowConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.get = c.get || strings.HasPrefix(string(p[:n]), "GET / ")
+	if strings.HasPrefix(string(p[:n]), "GET / ") {
+		c.get.Store(true)
+	}
 	return n, err
 }
 
 func (c *slowConn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	late := c.get
-	c.get = false
-	c.mu.Unlock()
-	if late {
+	if c.get.Swap(false) {
 		time.Sleep(slowGet)
 	}
 	return c.Conn.Write(p)

@@ -1,7 +1,6 @@
 package fakeusb
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 )
@@ -18,16 +17,23 @@ type Command struct {
 // An Action is what a command does with the device in its port.
 type Action string
 
-// The actions. DoState changes nothing; every answer to a device that is plugged in carries its state.
+// The actions. Those that change a device report the change to the host, and fail if the host does not read that.
 const (
-	DoPlug      Action = "plug"
-	DoUnplug    Action = "unplug"
-	DoMute      Action = "mute"
+	DoPlug   Action = "plug"
+	DoUnplug Action = "unplug"
+	// DoMute mutes or unmutes the microphone on the device, as its mute button does.
+	DoMute Action = "mute"
+	// DoPhoneMute presses the mute button of the telephony interface, which has nothing to do with DoMute: some headsets have both, most
+	// have one. On is where to move the switch of [PhoneMuteLevel], or which button of [PhoneMuteTwoButtons] to press; to
+	// [PhoneMuteMomentary] it means nothing.
 	DoPhoneMute Action = "phone_mute"
-	DoGain      Action = "gain"
-	DoReport    Action = "report"
-	DoShutter   Action = "shutter"
-	DoState     Action = "state"
+	// DoGain switches automatic gain control, as a vendor's own tool or a switch on the device does. It fails where there is none.
+	DoGain Action = "gain"
+	// DoReport sends an input report of the telephony interface, see telephony.go for its bits.
+	DoReport  Action = "report"
+	DoShutter Action = "shutter"
+	// DoState changes nothing; every answer to a device that is plugged in carries its state.
+	DoState Action = "state"
 )
 
 // A Spec describes a device to plug in. A string that is empty has no descriptor at all, as with many real devices that carry no serial
@@ -77,6 +83,7 @@ type inserted interface {
 type operable interface {
 	Device
 	State() State
+	operate(Command) error // for the actions that need a device
 }
 
 type slot struct {
@@ -120,36 +127,10 @@ func (b *Bench) do(c Command) error {
 	case DoState:
 		return nil
 	}
-	switch device := s.device.(type) {
-	case *headset:
-		return operateHeadset(device, c)
-	case *camera:
-		if c.Do == DoShutter {
-			return device.SetShutter(c.On)
-		}
-	}
-	return errNoSuchAction
+	return s.device.operate(c)
 }
 
 var errNoSuchAction = errors.New("the device in this port has no such action")
-
-func operateHeadset(h *headset, c Command) error {
-	switch c.Do {
-	case DoMute:
-		return h.SetMute(c.On)
-	case DoPhoneMute:
-		return h.PressPhoneMute(c.On)
-	case DoGain:
-		return h.SetGainControl(c.On)
-	case DoReport:
-		report, err := hex.DecodeString(c.Report)
-		if err != nil {
-			return fmt.Errorf("report %q is not hexadecimal: %w", c.Report, err)
-		}
-		return h.SendReport(report)
-	}
-	return errNoSuchAction
-}
 
 func (b *Bench) plug(c Command) error {
 	if _, taken := b.slots[c.Port]; taken {

@@ -128,9 +128,6 @@ func (c *camera) Control(s Setup, _ []byte) ([]byte, error) {
 	if reply, handled, err := c.standard.control(s); handled {
 		return reply, err
 	}
-	if s.recipient() != recipientInterface {
-		return nil, errStall
-	}
 	switch {
 	case s.iface() == cameraStreaming && (s.selector() == controlProbe || s.selector() == controlCommit):
 		return streamControl(s.Request)
@@ -144,13 +141,10 @@ func (c *camera) Control(s Setup, _ []byte) ([]byte, error) {
 
 // streamControl gives one answer whatever the host proposes: there is only one format.
 func streamControl(request uint8) ([]byte, error) {
-	parameters, err := binary.Append(nil, binary.LittleEndian, streamParameters{
+	parameters, _ := binary.Append(nil, binary.LittleEndian, streamParameters{ // which has a fixed size
 		Hint: 1, Format: 1, Frame: 1, Interval: frameInterval,
 		MaxFrameSize: frameSize, MaxPayload: maxPayload, Clock: cameraClock, Framing: 0x03,
 	})
-	if err != nil {
-		return nil, err
-	}
 	switch request {
 	case setCurrent:
 		return nil, nil
@@ -187,15 +181,18 @@ func (c *camera) privacy() uint8 {
 	return c.shutter
 }
 
-// SetShutter closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
-func (c *camera) SetShutter(closed bool) error {
+// operate closes or opens the privacy shutter and reports that to the host (USB Video Class 1.1, 2.4.2.2).
+func (c *camera) operate(command Command) error {
+	if command.Do != DoShutter {
+		return errNoSuchAction
+	}
 	const (
 		originVideoControl = 0x01
 		eventControlChange = 0x00
 		attributeValue     = 0x00
 	)
 	c.mu.Lock()
-	c.shutter = map[bool]uint8{true: 1}[closed]
+	c.shutter = map[bool]uint8{true: 1}[command.On]
 	c.mu.Unlock()
 	return c.status.push([]byte{
 		originVideoControl, entityCamera, eventControlChange, controlPrivacy, attributeValue, c.privacy(),

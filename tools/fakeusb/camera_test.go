@@ -30,7 +30,7 @@ func TestStreamNegotiation(t *testing.T) {
 func TestPrivacyControl(t *testing.T) {
 	c := mustCamera(t, acme)
 	for _, closed := range []byte{1, 0} {
-		require.NoError(t, c.SetShutter(closed == 1))
+		require.NoError(t, c.operate(Command{Do: DoShutter, On: closed == 1}))
 		status, err := c.In(t.Context(), Transfer{Endpoint: endpointCameraStatus, Length: 16})
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{{1, entityCamera, 0, controlPrivacy, 0, closed}}, status)

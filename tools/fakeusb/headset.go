@@ -3,6 +3,7 @@ package fakeusb
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -170,9 +171,6 @@ func (h *headset) Control(s Setup, data []byte) ([]byte, error) {
 	if reply, handled, err := h.standard.control(s); handled {
 		return reply, err
 	}
-	if s.recipient() != recipientInterface {
-		return nil, errStall
-	}
 	switch s.iface() {
 	case headsetControl:
 		return h.feature(s, data)
@@ -250,12 +248,23 @@ func (h *headset) Out(ctx context.Context, t Transfer, _ []byte) error {
 	return h.playback.wait(ctx, time.Duration(t.Packets)*time.Millisecond)
 }
 
-// SetMute mutes or unmutes the microphone on the device, as its mute button does, and reports that to the host.
-func (h *headset) SetMute(on bool) error { return h.turn(microphoneMute, on) }
-
-// SetGainControl switches automatic gain control on the device, as a vendor's own tool or a switch on it does, and reports
-// that to the host. It fails on a headset that has none.
-func (h *headset) SetGainControl(on bool) error { return h.turn(microphoneGain, on) }
+func (h *headset) operate(c Command) error {
+	switch c.Do {
+	case DoMute:
+		return h.turn(microphoneMute, c.On)
+	case DoPhoneMute:
+		return h.telephony.press(c.On)
+	case DoGain:
+		return h.turn(microphoneGain, c.On)
+	case DoReport:
+		report, err := hex.DecodeString(c.Report)
+		if err != nil {
+			return fmt.Errorf("report %q is not hexadecimal: %w", c.Report, err)
+		}
+		return h.telephony.reports.push(report)
+	}
+	return errNoSuchAction
+}
 
 // turn changes a control on the device's side. The status word names the unit, not the control: the host reads all of its
 // controls again (USB Audio Class 1.0, 3.7.1.2).
@@ -275,14 +284,6 @@ func (h *headset) turn(knob control, on bool) error {
 	}
 	return h.status.push([]byte{statusPending | originAudioControl, knob.entity})
 }
-
-// SendReport sends an input report of the telephony interface, see telephony.go for its bits.
-func (h *headset) SendReport(report []byte) error { return h.telephony.reports.push(report) }
-
-// PressPhoneMute presses the mute button of the telephony interface, which has nothing to do with SetMute: some headsets
-// have both, most have one. on is where to move the switch of [PhoneMuteLevel], or which button of [PhoneMuteTwoButtons] to
-// press; to [PhoneMuteMomentary] it means nothing. It fails if the host does not read the interface.
-func (h *headset) PressPhoneMute(on bool) error { return h.telephony.press(on) }
 
 // State is what the device knows about itself and the host.
 func (h *headset) State() State {

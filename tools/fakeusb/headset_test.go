@@ -65,7 +65,7 @@ func TestMuteFromBothSides(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, h.State().Muted)
 
-	require.NoError(t, h.SetMute(false))
+	require.NoError(t, h.turn(microphoneMute, false))
 	status, err := h.In(t.Context(), Transfer{Endpoint: endpointStatus, Length: 2})
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{{0x80, entityMicrophoneFeature}}, status)
@@ -75,10 +75,10 @@ func TestMuteFromBothSides(t *testing.T) {
 }
 
 func TestGainControl(t *testing.T) {
-	require.Error(t, mustHeadset(t, acme).SetGainControl(true))
+	require.Error(t, mustHeadset(t, acme).turn(microphoneGain, true))
 
 	h := mustHeadset(t, Spec{ID: acme.ID, GainControl: true})
-	require.NoError(t, h.SetGainControl(true))
+	require.NoError(t, h.turn(microphoneGain, true))
 	require.True(t, h.State().GainControl)
 	_, err := ask(t, h, setCurrent, controlGain, entityMicrophoneFeature, headsetControl, 0)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestStatusNobodyReads(t *testing.T) {
 	h := mustHeadset(t, acme)
 	var err error
 	for range 100 {
-		if err = h.SetMute(true); err != nil {
+		if err = h.turn(microphoneMute, true); err != nil {
 			break
 		}
 	}
@@ -105,7 +105,7 @@ func TestMutedMicrophoneSendsSilence(t *testing.T) {
 	require.Len(t, sound[0], 96)
 	require.NotEqual(t, make([]byte, 96), sound[0])
 
-	require.NoError(t, h.SetMute(true))
+	require.NoError(t, h.turn(microphoneMute, true))
 	sound, err = h.In(t.Context(), capture)
 	require.NoError(t, err)
 	require.Equal(t, make([]byte, 96), sound[2])

@@ -63,13 +63,9 @@ const (
 const phoneMuteBit = 1 << 1
 
 func newTelephony(encoding PhoneMute) (*telephony, error) {
-	switch encoding {
-	case "":
-		encoding = PhoneMuteMomentary
-	case PhoneMuteMomentary, PhoneMuteLevel, PhoneMuteTwoButtons:
-	default:
-		return nil, fmt.Errorf("unknown phone mute %q: %s, %s or %s",
-			encoding, PhoneMuteMomentary, PhoneMuteLevel, PhoneMuteTwoButtons)
+	encoding = cmp.Or(encoding, PhoneMuteMomentary)
+	if all := []PhoneMute{PhoneMuteMomentary, PhoneMuteLevel, PhoneMuteTwoButtons}; !slices.Contains(all, encoding) {
+		return nil, fmt.Errorf("unknown phone mute %q: %s, %s or %s", encoding, all[0], all[1], all[2])
 	}
 	return &telephony{encoding: encoding, reports: newInterruptQueue()}, nil
 }

@@ -33,7 +33,7 @@ func TestPhoneMuteEncodings(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(descriptor), string(c.input))
 
-			require.NoError(t, h.PressPhoneMute(true))
+			require.NoError(t, h.telephony.press(true))
 			for _, want := range c.on {
 				require.Equal(t, want, telephonyReport(t, h))
 			}
@@ -43,7 +43,7 @@ func TestPhoneMuteEncodings(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.on[len(c.on)-1], got, "a level stays, a press is over")
 
-			require.NoError(t, h.PressPhoneMute(false))
+			require.NoError(t, h.telephony.press(false))
 			for _, want := range c.off {
 				require.Equal(t, want, telephonyReport(t, h))
 			}
@@ -59,7 +59,7 @@ func TestPhoneMuteNobodyReads(t *testing.T) {
 		h := mustHeadset(t, Spec{ID: acme.ID, PhoneMute: encoding})
 		var err error
 		for range 100 {
-			if err = h.PressPhoneMute(true); err != nil {
+			if err = h.telephony.press(true); err != nil {
 				break
 			}
 		}
@@ -69,7 +69,7 @@ func TestPhoneMuteNobodyReads(t *testing.T) {
 
 func TestSendReport(t *testing.T) {
 	h := mustHeadset(t, acme)
-	require.NoError(t, h.SendReport([]byte{1, 1}))
+	require.NoError(t, h.telephony.reports.push([]byte{1, 1}))
 	require.Equal(t, []byte{1, 1}, telephonyReport(t, h))
 }
 

@@ -194,17 +194,16 @@ func (s *session) start(m request, data []byte, packets []isoPacket) {
 	s.working.Go(func() {
 		defer close(done)
 		defer cancel()
-		if before == nil {
-			s.transfer(ctx, m, data, packets)
-			return
+		if before != nil {
+			select {
+			case <-before:
+			case <-ctx.Done():
+				s.drop(m.Sequence)
+				<-before // the next transfer has to wait for it all the same
+				return
+			}
 		}
-		select {
-		case <-before:
-			s.transfer(ctx, m, data, packets)
-		case <-ctx.Done():
-			s.drop(m.Sequence)
-			<-before // the next transfer has to wait for it all the same
-		}
+		s.transfer(ctx, m, data, packets)
 	})
 }
 

@@ -138,11 +138,11 @@ func TestInterruptTransferWaitsForTheDevice(t *testing.T) {
 	h := serve(t, headset)
 	h.submit(urb{sequence: 1, endpoint: endpointStatus, in: true, length: 2})
 	h.submit(urb{sequence: 2, endpoint: endpointStatus, in: true, length: 2})
-	require.NoError(t, headset.SetMute(true))
+	require.NoError(t, headset.turn(microphoneMute, true))
 	require.Equal(t, reply{command: 3, sequence: 1, length: 2, startFrame: 77}, h.header())
 	require.Equal(t, []byte{0x80, 5}, h.read(2))
 
-	require.NoError(t, headset.SetMute(false))
+	require.NoError(t, headset.turn(microphoneMute, false))
 	require.Equal(t, uint32(2), h.header().sequence, "in the order they were submitted")
 	h.read(2)
 	require.NoError(t, h.unplug())
@@ -156,7 +156,7 @@ func TestUnlink(t *testing.T) {
 	require.Equal(t, reply{command: 4, sequence: 2, status: -104}, h.header(), "was waiting")
 
 	h.submit(urb{sequence: 3, endpoint: endpointStatus, in: true, length: 2})
-	require.NoError(t, headset.SetMute(true))
+	require.NoError(t, headset.turn(microphoneMute, true))
 	require.Equal(t, uint32(3), h.header().sequence, "the unlinked transfer is not answered and blocks nobody")
 	h.read(2)
 	h.unlink(4, 3)
@@ -172,7 +172,7 @@ func TestUnlinkLosesNoReport(t *testing.T) {
 		h.submit(urb{sequence: sequence, endpoint: endpointTelephony, in: true, length: 2})
 		sent := make(chan error, 1)
 		report := []byte{byte(sequence), byte(sequence >> 8)}
-		go func() { sent <- headset.SendReport(report) }()
+		go func() { sent <- headset.telephony.reports.push(report) }()
 		h.unlink(sequence+1, sequence)
 
 		r := h.header()
@@ -200,7 +200,7 @@ func TestUnlinkOfATransferInTheQueue(t *testing.T) {
 	h.unlink(4, 2)
 	require.Equal(t, reply{command: 4, sequence: 4, status: -104}, h.header(), "at once, though the one before it waits")
 	for _, sequence := range []uint32{1, 3} {
-		require.NoError(t, headset.SetMute(true))
+		require.NoError(t, headset.turn(microphoneMute, true))
 		require.Equal(t, sequence, h.header().sequence)
 		h.read(2)
 	}

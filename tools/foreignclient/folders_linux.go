@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +19,7 @@ const touching = unix.IN_OPEN | unix.IN_MODIFY | unix.IN_CREATE | unix.IN_DELETE
 type folderWatch struct {
 	first   string // of the folders
 	inotify *os.File
-	names   map[int32]string
+	names   map[uint32]string
 	ended   chan struct{}
 }
 
@@ -31,7 +29,7 @@ func watchFolders(folders []string, leaveOut string, note func(string)) (*folder
 	if err != nil {
 		return nil, fmt.Errorf("watch folders: %w", err)
 	}
-	w := &folderWatch{first: folders[0], inotify: os.NewFile(uintptr(fd), "inotify"), names: map[int32]string{}, ended: make(chan struct{})}
+	w := &folderWatch{first: folders[0], inotify: os.NewFile(uintptr(fd), "inotify"), names: map[uint32]string{}, ended: make(chan struct{})}
 	for _, folder := range folders {
 		err = errors.Join(err, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			switch {
@@ -43,7 +41,7 @@ func watchFolders(folders []string, leaveOut string, note func(string)) (*folder
 				return nil
 			}
 			n, err := unix.InotifyAddWatch(fd, path, touching)
-			w.names[int32(n)] = path
+			w.names[uint32(n)] = path
 			return linux.InotifyLimit(err)
 		}))
 	}
@@ -51,49 +49,31 @@ func watchFolders(folders []string, leaveOut string, note func(string)) (*folder
 		w.inotify.Close()
 		return nil, fmt.Errorf("watch folders: %w", err)
 	}
-	// Walking the folders has opened them.
-	drain(w.inotify)
+	buffer := make([]byte, 1<<16)
+	for n := 1; n > 0; { // walking the folders has opened them
+		n, _ = unix.Read(fd, buffer)
+	}
 	go func() {
 		defer close(w.ended)
-		w.hear(leaveOut, note)
+		w.hear(buffer, leaveOut, note)
 	}()
 	return w, nil
-}
-
-func drain(f *os.File) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	buffer := make([]byte, 1<<16)
-	_ = raw.Read(func(fd uintptr) bool {
-		for {
-			if n, err := unix.Read(int(fd), buffer); n <= 0 || err != nil {
-				return true
-			}
-		}
-	})
 }
 
 // last is the name of the file that ends the watch.
 const last = "end-of-watch"
 
-func (w *folderWatch) hear(leaveOut string, note func(string)) {
-	buffer := make([]byte, 1<<16)
+func (w *folderWatch) hear(buffer []byte, leaveOut string, note func(string)) {
 	for {
 		n, err := w.inotify.Read(buffer)
 		if err != nil {
 			note(fmt.Sprintf("the watch of the folders failed: %v", err))
 			return
 		}
-		for at := 0; at+unix.SizeofInotifyEvent <= n; {
-			event := (*unix.InotifyEvent)(unsafe.Pointer(&buffer[at]))
-			at += unix.SizeofInotifyEvent
-			name := string(bytes.TrimRight(buffer[at:at+int(event.Len)], "\x00"))
-			at += int(event.Len)
-			path := filepath.Join(w.names[event.Wd], name)
+		for event := range linux.InotifyEvents(buffer[:n]) {
+			path := filepath.Join(w.names[event.Watch], event.Name)
 			switch {
-			case name == last:
+			case event.Name == last:
 				return
 			case event.Mask&unix.IN_Q_OVERFLOW != 0:
 				note("the folders were used more often than can be told")

@@ -23,13 +23,10 @@ const columnWidth = 24 // in the source
 // shades are the colours of the icons, for dark and for light panels.
 var shades = map[string]string{"light": "#f2f2f2", "dark": "#3a3a3a"}
 
-var (
-	pngSizes = []int{22, 24, 44}
-	icoSizes = []int{16, 20, 24, 32, 40, 48, 64, 256}
-)
+// Sizes in pixels: of the one picture for the panels of Linux, and of those in a file for Windows.
+const pngSize = 44
 
-// templateSize is the size for macOS at its highest resolution. The system colours a template: only its opacity counts.
-const templateSize = 44
+var icoSizes = []int{16, 20, 24, 32, 40, 48, 64, 256}
 
 // programColour is the colour of the tile behind the program's icon, which appears on backgrounds of any colour.
 const (
@@ -44,23 +41,16 @@ func drawAll(source string) (map[string][]byte, error) {
 	for column, state := range states {
 		for shade, colour := range shades {
 			pictures := make(map[int][]byte)
-			for _, size := range slices.Concat(pngSizes, icoSizes) {
+			for _, size := range slices.Concat([]int{pngSize}, icoSizes) {
 				picture, err := drawOne(source, column, size, colour)
 				if err != nil {
 					return nil, fmt.Errorf("%s at %d pixels: %w", state, size, err)
 				}
 				pictures[size] = encode(picture)
 			}
-			for _, size := range pngSizes {
-				files[fmt.Sprintf("files/%s-%s-%d.png", state, shade, size)] = pictures[size]
-			}
+			files[fmt.Sprintf("files/%s-%s-%d.png", state, shade, pngSize)] = pictures[pngSize]
 			files[fmt.Sprintf("files/%s-%s.ico", state, shade)] = ico(pictures)
 		}
-		template, err := drawOne(source, column, templateSize, "#000")
-		if err != nil {
-			return nil, err
-		}
-		files["files/"+state+"-template.png"] = encode(template)
 	}
 	program, err := drawProgram(source)
 	files["program.ico"] = program

@@ -3,10 +3,8 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // folder holds the source and the files, seen from the top of the repository.
@@ -28,8 +26,8 @@ func write(folder string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(filepath.Join(folder, name), files[name], 0o644); err != nil {
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
 			return err
 		}
 	}

@@ -55,13 +55,10 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.common.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 			clients, err := f.clients()
 			if err != nil {
 				return usageError{err}
-			}
-			log := slog.New(slog.NewTextHandler(stderr, nil))
-			for i := range clients {
-				clients[i].Logger = log
 			}
 			return serve(cmd.Context(), clients, f.page, f.format(), stdin, stdout, stderr)
 		},

@@ -2,10 +2,7 @@
 // long they are, and where in them a usage is.
 package descriptor
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // MaxReport is the maximum length of a report in bytes, including its number. No headset comes near.
 const MaxReport = 8192
@@ -28,17 +25,6 @@ type Descriptor struct {
 type reportKey struct {
 	kind Kind
 	id   uint8
-}
-
-// Error reports an invalid report descriptor, which is a fault of the device.
-type Error struct {
-	At      int // offset of the item's first byte
-	Problem string
-}
-
-// Error returns where and why.
-func (e *Error) Error() string {
-	return fmt.Sprintf("report descriptor: byte %d: %s", e.At, e.Problem)
 }
 
 // Find returns every field with a usage. An array that can list it is returned as a field of this usage:

@@ -28,13 +28,10 @@ type Field struct {
 	// Page and Usage are the meaning of the value. For an array they are the usage passed to Find, and
 	// 0 in Descriptor.Fields.
 	Page, Usage uint16
-	// Application is the usage of the outermost collection around it, with the page in the upper 16 bits; 0: none.
-	Application uint32
 
 	Min, Max    int32 // logical minimum and maximum (HID 1.11, section 6.2.2.7)
 	Relative    bool  // the value is a change, not a state
 	NoPreferred bool  // the control has no preferred state to return to
-	Null        bool  // the device has a null state: values outside Min..Max
 
 	usages usageList // the usages that the elements of an array may name, in the order of their values from Min
 }

@@ -19,9 +19,7 @@ func FuzzDescriptor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b, report []byte) {
 		d, err := Parse(b)
 		if err != nil {
-			var typed *Error
-			require.ErrorAs(t, err, &typed)
-			require.Less(t, typed.At, len(b))
+			require.Regexp(t, `^report descriptor: byte \d+: `, err)
 			return
 		}
 		require.LessOrEqual(t, len(d.Fields), maxFields)

@@ -36,7 +36,6 @@ const (
 	flagVariable    = 1 << 1
 	flagRelative    = 1 << 2
 	flagNoPreferred = 1 << 5
-	flagNull        = 1 << 6
 )
 
 // item is the smallest part of a descriptor.
@@ -65,8 +64,6 @@ const (
 	mainItem   = 0x00
 	globalItem = 0x04
 )
-
-func (it item) kind() byte { return it.tag & 0x0c }
 
 func (it item) unsigned() uint32 {
 	var wide [4]byte

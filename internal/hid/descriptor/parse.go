@@ -7,11 +7,11 @@ import (
 )
 
 // Parse parses a report descriptor. It is at least as lenient as Linux and accepts fields without a usage,
-// unbalanced collections and unknown items. An error is an *Error: then the positions of fields are
-// uncertain.
+// unbalanced collections and unknown items. After an error, a fault of the device, the positions of
+// fields would be uncertain.
 func Parse(b []byte) (*Descriptor, error) {
 	if len(b) > maxDescriptor {
-		return nil, &Error{maxDescriptor, fmt.Sprintf("it has %d bytes; at most %d are possible", len(b), maxDescriptor)}
+		return nil, fmt.Errorf("report descriptor: byte %d: it has %d bytes; at most %d are possible", maxDescriptor, len(b), maxDescriptor)
 	}
 	p := parser{d: &Descriptor{bits: map[reportKey]int{}}}
 	for at := 0; at < len(b); {
@@ -20,7 +20,7 @@ func Parse(b []byte) (*Descriptor, error) {
 			err = p.item(it)
 		}
 		if err != nil {
-			return nil, &Error{at, err.Error()}
+			return nil, fmt.Errorf("report descriptor: byte %d: %w", at, err)
 		}
 		at += n
 	}
@@ -37,7 +37,7 @@ type parser struct {
 }
 
 func (p *parser) item(it item) error {
-	switch it.kind() {
+	switch it.tag & 0x0c {
 	case mainItem:
 		p.local.complete(p.global.page)
 		defer func() { p.local = localItems{} }()
@@ -83,7 +83,11 @@ func (p *parser) globals(it item) error {
 	case globalReportCount:
 		p.global.count = it.unsigned()
 	case globalReportID:
-		return p.number(it.unsigned())
+		id := it.unsigned()
+		if id == 0 || id > math.MaxUint8 {
+			return fmt.Errorf("report number %d is not allowed; want 1 to 255", id)
+		}
+		p.global.id, p.d.Numbered = uint8(id), true
 	case globalPush:
 		p.pushed = append(p.pushed, p.global)
 	case globalPop:
@@ -118,15 +122,6 @@ func (p *parser) locals(it item) {
 	}
 }
 
-// number starts or continues a report.
-func (p *parser) number(id uint32) error {
-	if id == 0 || id > math.MaxUint8 {
-		return fmt.Errorf("report number %d is not allowed; want 1 to 255", id)
-	}
-	p.global.id, p.d.Numbered = uint8(id), true
-	return nil
-}
-
 // fields appends the fields of a main item to the report.
 func (p *parser) fields(kind Kind, flags uint32) error {
 	g, report := p.global, reportKey{kind, p.global.id}
@@ -145,8 +140,8 @@ func (p *parser) fields(kind Kind, flags uint32) error {
 	}
 	low, high := g.logical()
 	f := Field{
-		Kind: kind, ReportID: g.id, Offset: offset, Size: size, Count: 1, Application: p.application(),
-		Min: low, Max: high, Relative: flags&flagRelative != 0, NoPreferred: flags&flagNoPreferred != 0, Null: flags&flagNull != 0,
+		Kind: kind, ReportID: g.id, Offset: offset, Size: size, Count: 1,
+		Min: low, Max: high, Relative: flags&flagRelative != 0, NoPreferred: flags&flagNoPreferred != 0,
 	}
 	if flags&flagVariable == 0 {
 		f.Array, f.Count, f.usages = true, count, usages
@@ -169,14 +164,6 @@ func (p *parser) keep(f Field) error {
 	}
 	p.d.Fields = append(p.d.Fields, f)
 	return nil
-}
-
-// application returns the usage of the outermost open collection.
-func (p *parser) application() uint32 {
-	if p.depth == 0 {
-		return 0
-	}
-	return p.d.Applications[len(p.d.Applications)-1]
 }
 
 // end returns the result. If reports are numbered, all are (HID 1.11, section 6.2.2.7): fields declared

@@ -66,19 +66,19 @@ func TestPreparsedDataDeclareTheSame(t *testing.T) {
 
 // place is what tells one field from another, but for what it may name.
 type place struct {
-	kind                        Kind
-	id                          uint8
-	offset, size, count         int
-	page, usage                 uint16
-	low, high                   int32
-	relative, noPreferred, null bool
+	kind                  Kind
+	id                    uint8
+	offset, size, count   int
+	page, usage           uint16
+	low, high             int32
+	relative, noPreferred bool
 }
 
 // byPlace are the fields of a descriptor, each with the usages that it may name.
 func byPlace(d *Descriptor) map[place][]uint32 {
 	out := make(map[place][]uint32)
 	for _, f := range d.Fields {
-		at := place{f.Kind, f.ReportID, f.Offset, f.Size, f.Count, f.Page, f.Usage, f.Min, f.Max, f.Relative, f.NoPreferred, f.Null}
+		at := place{f.Kind, f.ReportID, f.Offset, f.Size, f.Count, f.Page, f.Usage, f.Min, f.Max, f.Relative, f.NoPreferred}
 		out[at] = usagesOf(f)
 	}
 	return out
@@ -127,7 +127,7 @@ func TestPreparsedDataOfOddDevices(t *testing.T) {
 
 	alias := valueCap(5, 8, 1, 1)
 	alias.Kind, alias.First, alias.Last = capAlias, 3, 3
-	require.Equal(t, []Field{{Kind: Input, ReportID: 5, Offset: 8, Size: 8, Count: 1, Page: 0xff00, Usage: 2, Application: 0xff000001, Max: 255}},
+	require.Equal(t, []Field{{Kind: Input, ReportID: 5, Offset: 8, Size: 8, Count: 1, Page: 0xff00, Usage: 2, Max: 255}},
 		bare(parse(preparsed(2, alias, valueCap(5, 8, 1, 1))).Fields))
 }
 

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -67,19 +68,13 @@ type analysis struct {
 	product         hid.Device          // any of the devices, for what they have in common
 }
 
-// UnfitError says why nothing can be learnt from a session, and how to record a better one.
-type UnfitError struct{ Problem string }
-
-// Error returns the problem.
-func (e *UnfitError) Error() string { return e.Problem }
-
-// parseSession splits a session into phases and streams.
+// parseSession splits a session into phases and streams. An error says why nothing can be learnt from it, and how to record a better one.
 func parseSession(s Session) (*analysis, error) {
 	l := &analysis{session: s}
 	l.mark()
 	if n := l.presses(); n < minPresses {
-		return nil, &UnfitError{fmt.Sprintf(
-			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, minPresses)}
+		return nil, fmt.Errorf(
+			"the session has %d presses of mute: at least %d are needed, each followed by the mark muted or unmuted", n, minPresses)
 	}
 	if err := l.sortReports(); err != nil {
 		return nil, err
@@ -139,7 +134,7 @@ func (l *analysis) sortReports() error {
 		}
 	}
 	if len(l.devices) == 0 {
-		return &UnfitError{"the session names no device that could be read"}
+		return errors.New("the session names no device that could be read")
 	}
 	return nil
 }
@@ -151,7 +146,7 @@ func (l *analysis) attach(e hid.Event) error {
 		l.product = d
 	}
 	if p := l.product; p.Bus != d.Bus || p.VID != d.VID || p.PID != d.PID || p.Container != d.Container {
-		return &UnfitError{fmt.Sprintf("the session has reports of several devices, %s and %s: record them one by one", p, d)}
+		return fmt.Errorf("the session has reports of several devices, %s and %s: record them one by one", p, d)
 	}
 	known := func(o *hid.Device) bool { return o.Node == d.Node }
 	l.devices = append(slices.DeleteFunc(l.devices, known), &d)
@@ -174,8 +169,7 @@ func (l *analysis) stream(d hid.Device, data []byte) *stream {
 	var id *catalogue.Byte
 	desc := hid.Describe(d)
 	if desc != nil && desc.Numbered {
-		number := catalogue.Byte(data[0])
-		id = &number
+		id = new(catalogue.Byte(data[0]))
 	}
 	same := func(s *stream) bool { return s.device.Node == d.Node && reflect.DeepEqual(s.id, id) }
 	if i := slices.IndexFunc(l.streams, same); i >= 0 {

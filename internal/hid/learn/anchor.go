@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"fmt"
+
 	"sidetone/internal/catalogue"
 	"sidetone/internal/hid/descriptor"
 )
@@ -9,11 +11,10 @@ import (
 // unmuted, which no session can show, combined with a report that occasionally tells the state, if any.
 func (l *analysis) anchors() []*catalogue.Anchor {
 	if l.starts == nil {
-		unmuted := false
 		if r := l.occasionalLevel(); r != nil {
-			l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted, HIDReport: r})
+			l.starts = append(l.starts, &catalogue.Anchor{Start: new(false), HIDReport: r})
 		}
-		l.starts = append(l.starts, &catalogue.Anchor{Start: &unmuted})
+		l.starts = append(l.starts, &catalogue.Anchor{Start: new(false)})
 	}
 	return l.starts
 }
@@ -40,7 +41,7 @@ func (l *analysis) occasionalLevel() *catalogue.HIDReport {
 			for bit := byte(1); bit != 0; bit <<= 1 {
 				invert, ok := col.masked(bit).agrees(l.phases)
 				if ok && (s.keys[at]|l.counters(c, col, at, bit))&bit == 0 && !l.mayBeChance(c, col, bit) {
-					return l.rule(c, &catalogue.ByteValue{Byte: at, Mask: ref(bit), Invert: invert})
+					return l.rule(c, &catalogue.ByteValue{Byte: at, Mask: new(catalogue.Byte(bit)), Invert: invert})
 				}
 			}
 		}
@@ -102,6 +103,5 @@ func reportName(r *catalogue.HIDReport) string {
 	if r.ReportID == nil {
 		return "the report"
 	}
-	b, _ := r.ReportID.MarshalText()
-	return "report " + string(b)
+	return fmt.Sprintf("report 0x%02x", int(*r.ReportID))
 }

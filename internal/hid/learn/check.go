@@ -108,10 +108,11 @@ func (r *replay) plug(before Session) {
 	var present []hid.Event
 	for _, step := range before {
 		e := step.Event
-		if e.Kind == hid.Attached || e.Kind == hid.Denied || e.Kind == hid.Gone {
-			present = slices.DeleteFunc(present, func(o hid.Event) bool { return o.Node == e.Node })
+		if step.Mark != "" || e.Kind != hid.Attached && e.Kind != hid.Denied && e.Kind != hid.Gone {
+			continue
 		}
-		if step.Mark == "" && e.Kind == hid.Attached {
+		present = slices.DeleteFunc(present, func(o hid.Event) bool { return o.Node == e.Node })
+		if e.Kind == hid.Attached {
 			e.Plugged = true
 			present = append(present, e)
 		}
@@ -122,12 +123,8 @@ func (r *replay) plug(before Session) {
 }
 
 func (r *replay) take(step Step) {
-	at := step.At
-	if step.Mark == "" {
-		at = step.Event.At
-	}
-	if at.After(r.now) {
-		r.now = at
+	if step.At.After(r.now) {
+		r.now = step.At
 	}
 	r.t.Expire(r.now)
 	if step.Mark == "" {

@@ -185,8 +185,6 @@ func FuzzLearn(f *testing.F) {
 		}
 		l, err := learn.Infer(s)
 		if err != nil {
-			var unfit *learn.UnfitError
-			require.ErrorAs(t, err, &unfit)
 			return
 		}
 		for _, p := range l.Proposals {

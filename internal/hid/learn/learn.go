@@ -4,6 +4,7 @@ package learn
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,8 +37,8 @@ type Proposal struct {
 // maxProposals is how many proposals are shown.
 const maxProposals = 3
 
-// Infer searches for rules that derive the marks of a session from its reports. The error is an
-// *UnfitError; finding no rule is not an error.
+// Infer searches for rules that derive the marks of a session from its reports. An error
+// says why the session is unfit; finding no rule is not an error.
 func Infer(s Session) (Result, error) {
 	l, err := parseSession(s)
 	if err != nil {
@@ -210,28 +211,16 @@ func conditions(when []catalogue.ByteTest) string {
 	return " where " + strings.Join(parts, " and ")
 }
 
-// describeLevel describes the values of a level.
-func describeLevel(v catalogue.ByteValue) string {
-	on, off := "1", "0"
+// meaningsOf returns in words which values mean true, and which false.
+func meaningsOf(v catalogue.ByteValue) (on, off string) {
 	switch {
 	case v.On != nil:
-		on, off = oneOf(v.On), oneOf(v.Off)
+		return oneOf(v.On), oneOf(v.Off)
 	case v.Invert:
-		on, off = off, on
+		return "0", "1"
+	default:
+		return "1", "0"
 	}
-	return fmt.Sprintf("%s is %s whenever you said muted and %s whenever not", location(v), on, off)
-}
-
-// describeToggle describes the value of a pressed button.
-func describeToggle(v catalogue.ByteValue) string {
-	to := "1"
-	switch {
-	case v.On != nil:
-		to = oneOf(v.On)
-	case v.Invert:
-		to = "0"
-	}
-	return fmt.Sprintf("%s became %s", location(v), to)
 }
 
 // location describes where a value is.
@@ -241,11 +230,7 @@ func location(v catalogue.ByteValue) string {
 	case mask == 0xff:
 		return fmt.Sprintf("byte %d", v.Byte)
 	case mask&(mask-1) == 0:
-		bit := 0
-		for mask>>bit != 1 {
-			bit++
-		}
-		return fmt.Sprintf("byte %d bit %d (mask 0x%02x)", v.Byte, bit, mask)
+		return fmt.Sprintf("byte %d bit %d (mask 0x%02x)", v.Byte, bits.TrailingZeros8(mask), mask)
 	default:
 		return fmt.Sprintf("byte %d under the mask 0x%02x", v.Byte, mask)
 	}

@@ -55,7 +55,9 @@ func (s *studio) sends(node string, reports ...[]byte) {
 	}
 }
 
-func (s *studio) mark(m learn.Mark) { s.session = append(s.session, learn.Step{Mark: m, At: s.tick()}) }
+func (s *studio) mark(m learn.Mark) {
+	s.session = append(s.session, learn.Step{Mark: m, Event: hid.Event{At: s.tick()}})
+}
 
 // act is the whole conversation. press is what the headset does for each press, idle what it does
 // while nobody touches it, and other what it does when its other controls are used.
@@ -391,8 +393,6 @@ func TestLearnUnfit(t *testing.T) {
 	two.act(3, func(bool) {}, nil, nil)
 	for want, s := range map[string]learn.Session{"2 presses": short.session, "no device": nobody.session, "several devices": two.session, "0 presses": nil} {
 		_, err := learn.Infer(s)
-		var unfit *learn.UnfitError
-		require.ErrorAs(t, err, &unfit)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -417,8 +417,6 @@ func TestSessionFile(t *testing.T) {
 		strings.Repeat(" ", 1<<20+1):                                                     "line 1: longer than",
 	} {
 		_, err := learn.ReadSession(strings.NewReader(text))
-		var bad *learn.SessionError
-		require.ErrorAs(t, err, &bad)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -77,7 +77,7 @@ func (l *analysis) bitLevel(c subset, col column, at int, direct, inverse byte) 
 	mask := direct | inverse
 	v := catalogue.ByteValue{Byte: at}
 	if mask != 0xff {
-		v.Mask = ref(mask)
+		v.Mask = new(catalogue.Byte(mask))
 	}
 	form := bitForm
 	if bits.OnesCount8(mask) == 1 {
@@ -126,7 +126,7 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 		}
 	}
 	if mask != 0xff {
-		out.Mask = ref(mask)
+		out.Mask = new(catalogue.Byte(mask))
 	}
 	return out, len(out.On) <= maxValues && len(out.Off) <= maxValues
 }
@@ -134,7 +134,8 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 // level returns the candidate that reads a value.
 func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form) candidate {
 	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
-	cand.Why = fmt.Sprintf("%s%s: %s", c.name(), conditions(c.when), describeLevel(v))
+	on, off := meaningsOf(v)
+	cand.Why = fmt.Sprintf("%s%s: %s is %s whenever you said muted and %s whenever not", c.name(), conditions(c.when), location(v), on, off)
 	mask := maskOf(v.Mask)
 	if cand.rank.excess = l.excessChanges(col, v); cand.rank.excess > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
@@ -167,11 +168,6 @@ func (l *analysis) excessChanges(col column, v catalogue.ByteValue) int {
 		excess += max(0, changes-1)
 	}
 	return excess
-}
-
-func ref(b byte) *catalogue.Byte {
-	v := catalogue.Byte(b)
-	return &v
 }
 
 func maskOf(m *catalogue.Byte) byte {

@@ -24,45 +24,24 @@ const (
 	MarkOther    Mark = "other"     // since the last mark, only controls other than mute were used
 )
 
-// known reports whether m is one of the marks.
-func (m Mark) known() bool { return m.tellsState() || m == MarkHandsOff || m == MarkOther }
-
 // tellsState reports whether m tells the state of the microphone.
 func (m Mark) tellsState() bool { return m == MarkUnmuted || m == MarkMuted }
 
 // Step is one line of a Session: an Event or a Mark.
 type Step struct {
-	Event hid.Event // if there is no Mark
-	Mark  Mark      // empty: this is an event
-	At    time.Time // of the mark; an event has its own
-}
-
-// markLine is the JSON of a mark.
-type markLine struct {
-	Mark Mark      `json:"mark"`
-	At   time.Time `json:"at,omitzero"`
+	hid.Event      // its time is also that of a mark
+	Mark      Mark `json:"mark"` // empty: this is an event
 }
 
 // MarshalJSON returns the event's JSON, or {"mark":"muted","at":"..."}.
 func (s Step) MarshalJSON() ([]byte, error) {
-	if s.Mark != "" {
-		return json.Marshal(markLine{s.Mark, s.At})
+	if s.Mark == "" {
+		return json.Marshal(s.Event)
 	}
-	return json.Marshal(s.Event)
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (s *Step) UnmarshalJSON(b []byte) error {
-	var m markLine
-	if err := json.Unmarshal(b, &m); err != nil {
-		return err
-	}
-	if m.Mark != "" {
-		*s = Step{Mark: m.Mark, At: m.At}
-		return nil
-	}
-	*s = Step{}
-	return json.Unmarshal(b, &s.Event)
+	return json.Marshal(struct {
+		Mark Mark      `json:"mark"`
+		At   time.Time `json:"at,omitzero"`
+	}{s.Mark, s.At})
 }
 
 // Session is the events of a headset while its user pressed mute, with the user's marks, in order of time.
@@ -87,16 +66,7 @@ const (
 	maxSteps = 1 << 18
 )
 
-// SessionError says why a file is not a Session.
-type SessionError struct {
-	Line    int // from 1
-	Problem string
-}
-
-// Error returns where and why.
-func (e *SessionError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
-
-// ReadSession reads a session file, skipping empty lines. The error is a *SessionError, or that of r.
+// ReadSession reads a session file, skipping empty lines. An error says in which line, or is that of r.
 func ReadSession(r io.Reader) (Session, error) {
 	var s Session
 	lines := bufio.NewScanner(r)
@@ -109,18 +79,18 @@ func ReadSession(r io.Reader) (Session, error) {
 		}
 		var step Step
 		if err := json.Unmarshal(lines.Bytes(), &step); err != nil {
-			return nil, &SessionError{n, "not a line of JSON with an event or a mark: " + err.Error()}
+			return nil, fmt.Errorf("line %d: not a line of JSON with an event or a mark: %w", n, err)
 		}
 		if problem := step.problem(); problem != "" {
-			return nil, &SessionError{n, problem}
+			return nil, fmt.Errorf("line %d: %s", n, problem)
 		}
 		if len(s) == maxSteps {
-			return nil, &SessionError{n, fmt.Sprintf("a session has at most %d lines", maxSteps)}
+			return nil, fmt.Errorf("line %d: a session has at most %d lines", n, maxSteps)
 		}
 		s = append(s, step)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, &SessionError{n + 1, fmt.Sprintf("longer than %d bytes", maxLine)}
+		return nil, fmt.Errorf("line %d: longer than %d bytes", n+1, maxLine)
 	} else if err != nil {
 		return nil, err
 	}
@@ -131,23 +101,22 @@ var fourHex = regexp.MustCompile(`^[0-9a-f]{4}$`)
 
 // problem returns what is wrong with a step; empty: nothing.
 func (s Step) problem() string {
-	if s.Mark != "" {
-		if !s.Mark.known() {
-			return fmt.Sprintf("unknown mark %q: want unmuted, muted, hands_off or other", s.Mark)
-		}
+	switch {
+	case s.Mark.tellsState(), s.Mark == MarkHandsOff, s.Mark == MarkOther:
 		return ""
+	case s.Mark != "":
+		return fmt.Sprintf("unknown mark %q: want unmuted, muted, hands_off or other", s.Mark)
 	}
-	e := s.Event
-	switch e.Kind {
+	switch s.Kind {
 	case hid.Attached, hid.Denied:
 	case hid.Gone, hid.Report, hid.Lost, hid.Answer:
 		return ""
 	default:
-		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", e.Kind)
+		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", s.Kind)
 	}
-	switch d := e.Device; {
+	switch d := s.Device; {
 	case d == nil:
-		return fmt.Sprintf("%s without its device", e.Kind)
+		return fmt.Sprintf("%s without its device", s.Kind)
 	case !fourHex.MatchString(d.VID) || !fourHex.MatchString(d.PID):
 		return fmt.Sprintf("vid %q and pid %q: want 4 lower-case hex digits each", d.VID, d.PID)
 	case d.Interface < -1 || d.Interface > 255:

@@ -61,8 +61,7 @@ func (l *analysis) narrow(c subset) []subset {
 			if len(reports) == len(c.reports) || !l.inEachPress(reports) {
 				continue
 			}
-			eq := catalogue.Byte(v)
-			test := catalogue.ByteTest{Byte: at, Eq: &eq}
+			test := catalogue.ByteTest{Byte: at, Eq: new(catalogue.Byte(v))}
 			out = append(out, subset{c.stream, append(slices.Clone(c.when), test), reports})
 		}
 	}

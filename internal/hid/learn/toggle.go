@@ -92,13 +92,13 @@ func button(up, down byte) (catalogue.ByteValue, bool) {
 	case bits.OnesCount8(up) > 1:
 		v := catalogue.ByteValue{On: []catalogue.Byte{catalogue.Byte(up)}}
 		if up != 0xff {
-			v.Mask = ref(up)
+			v.Mask = new(catalogue.Byte(up))
 		}
 		return v, true
 	case up != 0:
-		return catalogue.ByteValue{Mask: ref(up)}, true
+		return catalogue.ByteValue{Mask: new(catalogue.Byte(up))}, true
 	case down != 0:
-		return catalogue.ByteValue{Mask: ref(down & -down), Invert: true}, true
+		return catalogue.ByteValue{Mask: new(catalogue.Byte(down & -down)), Invert: true}, true
 	}
 	return catalogue.ByteValue{}, false
 }
@@ -135,7 +135,8 @@ func (l *analysis) toggle(c subset, v *catalogue.ByteValue, form form) candidate
 	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, c.rank(true, form), len(c.reports))
 	what := "it came"
 	if v != nil {
-		what = describeToggle(*v)
+		on, _ := meaningsOf(*v)
+		what = fmt.Sprintf("%s became %s", location(*v), on)
 		if usage := c.declared(v.Byte, maskOf(v.Mask)); usage != "" {
 			cand.doubt("the report descriptor declares this place as %s: make sure that it is the mute button", usage)
 		}

@@ -134,7 +134,6 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool
 		return mixerValues{}, nil, err
 	}
 	values, hidden = mixerValues{make(map[string]devices.Tri), make(map[string]string)}, make(map[uint32]bool)
-	differ := map[string]bool{} // names whose settings differ
 	for _, id := range ids {
 		info, v := ctlElemInfo{ID: id}, ctlElemValue{ID: id}
 		infoErr := ioctl(ctlInfo, unsafe.Pointer(&info))
@@ -158,8 +157,8 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool
 			if err == nil {
 				text = setting(ioctl, info, v)
 			}
-			if other, twice := values.settings[name]; text == "" || twice && other != text {
-				differ[name] = true
+			if other, twice := values.settings[name]; twice && other != text {
+				text = "" // as for one that cannot be read
 			}
 			values.settings[name] = text
 			continue
@@ -173,7 +172,7 @@ func readControls(ioctl linux.Ioctl) (values mixerValues, hidden map[uint32]bool
 		}
 		values.switches[name] = value
 	}
-	maps.DeleteFunc(values.settings, func(name, _ string) bool { return differ[name] })
+	maps.DeleteFunc(values.settings, func(_, text string) bool { return text == "" })
 	return values, hidden, nil
 }
 
@@ -238,12 +237,10 @@ func listElems(ioctl linux.Ioctl) ([]ctlElemID, error) {
 
 // allOf returns the value that all channels share, or Unknown.
 func allOf(channels []int) devices.Tri {
-	if len(channels) == 0 {
+	on := slices.ContainsFunc(channels, func(c int) bool { return c != 0 })
+	off := slices.Contains(channels, 0)
+	if on == off { // they differ, or there are none
 		return devices.Unknown
 	}
-	first := channels[0] != 0
-	if slices.ContainsFunc(channels, func(c int) bool { return (c != 0) != first }) {
-		return devices.Unknown
-	}
-	return devices.Of(first)
+	return devices.Of(on)
 }

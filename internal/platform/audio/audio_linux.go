@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -17,11 +18,9 @@ import (
 // source is the source of audio endpoints on Linux: PulseAudio, or PipeWire by pipewire-pulse. One connection to the sound server reports
 // everything and all changes; miniaudio enumerates beside it, and ALSA has switches that the server does not map.
 type source struct {
-	name    string // of this program, for the sound server
-	address func() (string, error)
-	cookie  func() []byte // for the sound server; nil: none
+	options Options
 	changed signal.Signal
-	retry   *serverWatch
+	retry   serverWatch
 	mini    *companion
 	mixers  *mixers
 
@@ -35,12 +34,7 @@ type source struct {
 }
 
 // New returns the source "audio". It looks up the address of the sound server for every new connection.
-func New(o Options) (platform.Source, error) {
-	a := newSource(o.address)
-	a.name, a.mini.alone = o.Name, o.Alone
-	a.cookie = func() []byte { return pulse.LoadCookie(o.env) }
-	return a, nil
-}
+func New(o Options) (platform.Source, error) { return newSource(o), nil }
 
 // address lets a setting replace $PULSE_SERVER, with the same syntax.
 func (o Options) address() (string, error) {
@@ -60,9 +54,10 @@ func (o Options) env(name string) string {
 	return o.Getenv(name)
 }
 
-func newSource(address func() (string, error)) *source {
-	a := &source{address: address, changed: signal.New(), retry: newServerWatch()}
-	a.mini = newCompanion(func() { a.mark(miniaudioChanged, 0) })
+func newSource(o Options) *source {
+	a := &source{options: o, changed: signal.New()}
+	a.retry.notify = a.changed.Notify
+	a.mini = newCompanion(o.Alone, func() { a.mark(miniaudioChanged, 0) })
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
 	return a
 }
@@ -102,7 +97,7 @@ func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 }
 
 // watched are the facilities whose events matter. Clients and streams do not: our own enumeration makes clients come and go.
-var watched = pulse.MaskOf(pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer)
+var watched = []pulse.Facility{pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer}
 
 // List reads what has changed since the last List, or everything if nothing is known to have changed. It fails without a server.
 func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
@@ -126,19 +121,16 @@ func (a *source) connect(ctx context.Context) error {
 		return nil
 	}
 	a.disconnect()
-	server, err := a.address()
+	server, err := a.options.address()
 	if err != nil {
 		a.retry.failed("")
 		return err
 	}
 	a.server = server
-	o := pulse.Options{Name: a.name, OnEvent: a.onEvent}
-	if a.cookie != nil {
-		o.Cookie = a.cookie()
-	}
+	o := pulse.Options{Name: a.options.Name, OnEvent: a.onEvent, Cookie: pulse.LoadCookie(a.options.env)}
 	conn, err := pulse.Dial(ctx, server, o)
 	if err == nil {
-		if err = conn.Subscribe(ctx, watched); err != nil {
+		if err = conn.Subscribe(ctx, watched...); err != nil {
 			_ = conn.Close()
 		}
 	}
@@ -211,20 +203,17 @@ func (a *source) Wait(ctx context.Context) error {
 	if a.conn != nil {
 		gone = a.conn.Done()
 	}
-	select {
-	case <-a.changed:
-	case <-gone:
-	case <-a.retry.due():
-	case <-ctx.Done():
-		return ctx.Err()
+	_, err := a.changed.Wait(ctx, a.retry.wait, gone)
+	if errors.Is(err, os.ErrClosed) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Close ends the connection.
 func (a *source) Close() error {
 	a.disconnect()
-	a.retry.close()
+	a.retry.unwatch()
 	a.mini.close()
 	a.mixers.close()
 	return nil

@@ -94,7 +94,7 @@ func muted(id string, want devices.Tri) func(devices.Observation) bool {
 }
 
 func audioOf(s *testlab.SoundServer) *source {
-	return newSource(func() (string, error) { return s.Socket(), nil })
+	return newSource(Options{Server: s.Socket()})
 }
 
 func TestAudio(t *testing.T) {

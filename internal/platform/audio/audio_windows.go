@@ -2,7 +2,6 @@ package audio
 
 import (
 	"context"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,7 @@ type source struct {
 	client  *wasapi.Client
 	mini    *companion
 	changed signal.Signal
-	retry   *backoff
+	retry   backoff
 	afresh  atomic.Bool // the next List reads everything
 	closed  chan struct{}
 	faults  []wasapi.Fault // of the last List
@@ -32,10 +31,9 @@ type source struct {
 
 // New returns the source "audio".
 func New(o Options) (platform.Source, error) {
-	a := &source{changed: signal.New(), retry: newBackoff(), closed: make(chan struct{})}
+	a := &source{changed: signal.New(), closed: make(chan struct{})}
 	a.client = wasapi.Open(wasapi.Options{Changed: a.changed.Notify, Effects: o.Effects})
-	a.mini = newCompanion(a.changed.Notify)
-	a.mini.alone = o.Alone
+	a.mini = newCompanion(o.Alone, a.changed.Notify)
 	return a, nil
 }
 
@@ -77,22 +75,17 @@ func (a *source) Notes() []health.Condition {
 
 // Wait returns after an event of Core Audio, or when a new try is due.
 func (a *source) Wait(ctx context.Context) error {
-	select {
-	case <-a.changed:
-	case <-a.retry.due():
+	notified, err := a.changed.Wait(ctx, a.retry.wait, a.closed)
+	if !notified && err == nil {
+		a.retry.wait = 0
 		a.Refresh()
-	case <-a.closed:
-		return os.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
 	}
-	return nil
+	return err
 }
 
 // Close releases Core Audio.
 func (a *source) Close() error {
 	close(a.closed)
-	a.retry.stop()
 	a.mini.close()
 	a.client.Close()
 	return nil

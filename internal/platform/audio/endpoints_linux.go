@@ -53,7 +53,7 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 		out = append(out, e)
 	}
 	for _, sink := range s.Sinks {
-		e := endpointOf(sink.Device, s.Cards, findUSB)
+		e := endpointOf(sink, s.Cards, findUSB)
 		e.Type = devices.AudioOutput
 		e.Default = sink.Name == s.Server.DefaultSink
 		out = append(out, e)
@@ -123,16 +123,16 @@ func mixerOf(prop func(string) string) string {
 }
 
 // plugged is false only if the server knows that nothing is in any of the jacks.
-func plugged(ports []pulse.Port) devices.Tri {
+func plugged(ports []devices.Tri) devices.Tri {
 	if len(ports) == 0 {
 		return devices.Unknown
 	}
 	all := devices.False
 	for _, p := range ports {
 		switch {
-		case p.Available == devices.True:
+		case p == devices.True:
 			return devices.True
-		case !p.Available.Known():
+		case !p.Known():
 			all = devices.Unknown
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"sidetone/internal/devices"
@@ -28,71 +27,38 @@ var errMiniaudioHangs = errors.New("miniaudio hangs")
 // A lister enumerates the endpoints of the sound server at an address with miniaudio. It may block for ever, even after ctx has ended.
 type lister func(ctx context.Context, server string) ([]enumeratedDevice, error)
 
-// companion runs miniaudio beside a source that has endpoints of its own, whenever those come or go. It enumerates in one goroutine and
-// never makes the source wait: notify says when a result is there. A call that hangs keeps that goroutine until it returns; until then
-// its error is errMiniaudioHangs.
+// companion runs miniaudio beside a source that has endpoints of its own, whenever those come or go. It never makes the source wait:
+// notify says when a result is there, or is overdue. A call that hangs keeps one goroutine until it returns; until then its error is
+// errMiniaudioHangs.
 type companion struct {
-	notify  func()
-	list    lister
-	servers chan string // of which a list is wanted
-	ctx     context.Context
-	cancel  context.CancelFunc
+	alone  bool // the source works without miniaudio
+	notify func()
+	list   lister
+	ctx    context.Context
+	cancel context.CancelFunc
 
-	alone bool     // the source works without miniaudio
-	asked []string // the endpoints for which it was asked last; nil: ask at the next join
-	late  bool     // at the last join its answer was still to come
-	err   error    // what was wrong with it then
-
-	mu      sync.Mutex
-	asking  bool // result is out of date
-	result  []enumeratedDevice
-	failure error
+	asked   []string         // the endpoints for which it was asked last; nil: ask at the next join
+	again   bool             // a list is wanted that was not begun yet
+	results chan enumeration // not nil while it lists; gets one value
+	began   time.Time        // when that was begun
+	last    enumeration
+	late    bool // at the last join its answer was still to come
 }
 
-func newCompanion(notify func()) *companion {
-	c := &companion{notify: notify, list: newLister(), servers: make(chan string, 1)}
+// enumeration is the result of a list.
+type enumeration struct {
+	found []enumeratedDevice
+	err   error
+}
+
+func newCompanion(alone bool, notify func()) *companion {
+	c := &companion{alone: alone, notify: notify, list: newLister()}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	go c.work()
 	return c
 }
 
-// request asks for an enumeration, in place of one that has not begun.
-func (c *companion) request(server string) {
-	select {
-	case <-c.servers:
-	default:
-	}
-	c.mu.Lock()
-	c.asking = true
-	c.mu.Unlock()
-	c.servers <- server
-}
-
-// close ends the goroutine, at once or when the call under way returns.
-func (c *companion) close() {
-	c.cancel()
-	select {
-	case <-c.servers:
-	default:
-	}
-	close(c.servers)
-}
-
-func (c *companion) work() {
-	for server := range c.servers {
-		watchdog := time.AfterFunc(miniaudioTimeout, func() { c.set(nil, errMiniaudioHangs) })
-		result, err := c.list(c.ctx, server)
-		watchdog.Stop()
-		c.set(result, err)
-	}
-}
-
-func (c *companion) set(result []enumeratedDevice, err error) {
-	c.mu.Lock()
-	c.result, c.asking, c.failure = result, len(c.servers) > 0, err
-	c.mu.Unlock()
-	c.notify()
-}
+// close ends the list under way, if that is possible.
+func (c *companion) close() { c.cancel() }
 
 // join marks the endpoints that miniaudio lists too, and takes its word for the default where the source has none. It asks for a new
 // enumeration if the endpoints are others than those of the last one. An endpoint that only miniaudio lists is coming or going: the source
@@ -107,16 +73,12 @@ func (c *companion) join(server string, endpoints []devices.Endpoint) {
 	}
 	slices.Sort(keys)
 	if c.asked == nil || !slices.Equal(keys, c.asked) {
-		c.asked = keys
-		c.request(server)
+		c.asked, c.again = keys, true
 	}
-	c.mu.Lock()
-	found := c.result
-	c.late, c.err = c.asking, c.failure
-	c.mu.Unlock()
+	c.enumerate(server)
 	for i := range endpoints {
 		e := &endpoints[i]
-		for _, l := range slices.Backward(found) {
+		for _, l := range slices.Backward(c.last.found) {
 			if l.Type == e.Type && l.ID == e.ID {
 				e.SeenBy = append(e.SeenBy, "miniaudio")
 				e.Default = e.Default || l.Default
@@ -126,16 +88,42 @@ func (c *companion) join(server string, endpoints []devices.Endpoint) {
 	}
 }
 
+// enumerate takes the result of the list under way, if it is there, and begins another one if that is wanted.
+func (c *companion) enumerate(server string) {
+	overdue := false
+	select {
+	case c.last = <-c.results:
+		c.results = nil
+	default:
+		overdue = c.results != nil && time.Since(c.began) >= miniaudioTimeout
+	}
+	if overdue {
+		c.last = enumeration{err: errMiniaudioHangs}
+	}
+	if c.results == nil && c.again {
+		results := make(chan enumeration, 1)
+		c.again, c.results, c.began = false, results, time.Now()
+		go func() {
+			watchdog := time.AfterFunc(miniaudioTimeout, c.notify)
+			found, err := c.list(c.ctx, server)
+			watchdog.Stop()
+			results <- enumeration{found, err}
+			c.notify()
+		}()
+	}
+	c.late = c.again || c.results != nil && !overdue
+}
+
 // forget has miniaudio asked again at the next join.
 func (c *companion) forget() { c.asked = nil }
 
 // notes say what is wrong with miniaudio.
 func (c *companion) notes() []health.Condition {
 	switch {
-	case errors.Is(c.err, errMiniaudioHangs):
+	case errors.Is(c.last.err, errMiniaudioHangs):
 		return []health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}}
-	case c.err != nil:
-		return []health.Condition{health.Wrap(c.err, health.MiniaudioFails, health.Info, nil).Condition}
+	case c.last.err != nil:
+		return []health.Condition{health.Wrap(c.last.err, health.MiniaudioFails, health.Info, nil).Condition}
 	}
 	return nil
 }

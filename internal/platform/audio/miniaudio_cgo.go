@@ -15,14 +15,11 @@ import (
 	"sidetone/internal/devices"
 )
 
-// malgoLister lists with malgo, the Go binding of miniaudio.
-type malgoLister struct{ backend malgo.Backend }
-
 func newLister() lister {
 	if hasChildMode.Load() {
 		return newChildLister().list
 	}
-	return malgoLister{malgoBackend()}.list
+	return listWithMalgo
 }
 
 // malgoBackend returns the only backend to use: by itself, miniaudio would fall back to ALSA's pseudo devices while the sound server is
@@ -38,9 +35,10 @@ func malgoBackend() malgo.Backend {
 	}
 }
 
-// list connects, lists and disconnects: a context does not survive a restart of the sound server.
-func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDevice, err error) {
-	ctx, err := m.connect(server)
+// listWithMalgo lists with malgo, the Go binding of miniaudio. It connects, lists and disconnects: a context does not survive a restart of
+// the sound server.
+func listWithMalgo(_ context.Context, server string) (out []enumeratedDevice, err error) {
+	ctx, err := connectMalgo(server)
 	if err != nil {
 		return nil, fmt.Errorf("miniaudio: connect to %q: %w", server, err)
 	}
@@ -55,27 +53,23 @@ func (m malgoLister) list(_ context.Context, server string) (out []enumeratedDev
 		}
 		for i := range infos {
 			info := &infos[i]
-			out = append(out, enumeratedDevice{
-				ID:      m.id(info.ID[:]),
-				Type:    typ,
-				Default: info.IsDefault != 0,
-			})
+			out = append(out, enumeratedDevice{ID: malgoID(info.ID[:]), Type: typ, Default: info.IsDefault != 0})
 		}
 	}
 	return out, nil
 }
 
-// id converts an endpoint's id to the form of the system's own.
-func (m malgoLister) id(raw []byte) string {
-	if m.backend == malgo.BackendWasapi {
+// malgoID converts an endpoint's id to the form of the system's own.
+func malgoID(raw []byte) string {
+	if runtime.GOOS == "windows" {
 		return wideText(raw)
 	}
 	return strings.TrimRight(string(raw), "\x00")
 }
 
-// connect makes a context. A failed attempt leaks a file descriptor inside miniaudio, so it is made only when the server is known to
+// connectMalgo makes a context. A failed attempt leaks a file descriptor inside miniaudio, so it is made only when the server is known to
 // accept connections.
-func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
+func connectMalgo(server string) (*malgo.AllocatedContext, error) {
 	var config malgo.ContextConfig
 	var pins runtime.Pinner
 	defer pins.Unpin()
@@ -84,7 +78,7 @@ func (m malgoLister) connect(server string) (*malgo.AllocatedContext, error) {
 		pins.Pin(&b[0])
 		config.Pulse.PServerName = &b[0]
 	}
-	return malgo.InitContext([]malgo.Backend{m.backend}, config, nil)
+	return malgo.InitContext([]malgo.Backend{malgoBackend()}, config, nil)
 }
 
 // wideText decodes little-endian UTF-16 up to the first zero.

@@ -47,7 +47,7 @@ func ServeChild() {
 		return
 	}
 	time.AfterFunc(3*miniaudioTimeout, func() { os.Exit(childFailed) }) // the parent may be gone
-	list, err := malgoLister{malgoBackend()}.list(context.Background(), os.Args[2])
+	list, err := listWithMalgo(context.Background(), os.Args[2])
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(list)
 	}

@@ -211,7 +211,7 @@ func TestAKickThatMeetsAnEventReadsEverything(t *testing.T) {
 }
 
 func TestAFreshReadingReadsEverything(t *testing.T) {
-	a := newSource(func() (string, error) { return "", errors.New("no server") })
+	a := newSource(Options{})
 	defer a.Close()
 	a.pending.take()
 	a.mark(mixerChanged, 0)

@@ -16,12 +16,11 @@ const (
 
 // serverWatch says when to try the sound server again.
 type serverWatch struct {
-	*backoff
+	backoff
+	notify func() // called when the server may have come
 	socket string // watched; "": none
 	path   *files.PathWatch
 }
-
-func newServerWatch() *serverWatch { return &serverWatch{backoff: newBackoff()} }
 
 // failed schedules the next try of the server at socket; "" means that the address is unknown.
 func (w *serverWatch) failed(socket string) {
@@ -39,7 +38,7 @@ func (w *serverWatch) failed(socket string) {
 func (w *serverWatch) watch(socket string) {
 	if w.socket != socket {
 		w.unwatch()
-		path, err := files.NewPathWatch([]string{socket}, false, w.retry.Notify)
+		path, err := files.NewPathWatch([]string{socket}, false, w.notify)
 		if err != nil {
 			return
 		}
@@ -61,9 +60,4 @@ func (w *serverWatch) worked() {
 		w.backoff.worked()
 		w.unwatch()
 	}
-}
-
-func (w *serverWatch) close() {
-	w.stop()
-	w.unwatch()
 }

@@ -70,9 +70,9 @@ func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	endpoints := []devices.Endpoint{}
 	for _, n := range nodes {
 		switch {
-		case n.answer.err == nil && n.answer.node.Capture:
+		case n.err == nil && n.node.Capture:
 			endpoints = append(endpoints, endpointOf(n))
-		case n.answer.err != nil && linux.Exists(n.sysfs):
+		case n.err != nil && linux.Exists(n.sysfs):
 			c.reportUnread(n)
 		}
 	}
@@ -89,8 +89,8 @@ func endpointOf(n *presence) devices.Endpoint {
 	e := devices.Endpoint{
 		ID:      "/dev/" + n.name,
 		Type:    devices.VideoInput,
-		Name:    cmp.Or(n.answer.node.Card, linux.Attribute(n.sysfs, "name")),
-		BusInfo: n.answer.node.BusInfo,
+		Name:    cmp.Or(n.node.Card, linux.Attribute(n.sysfs, "name")),
+		BusInfo: n.node.BusInfo,
 		SeenBy:  []string{"v4l2"},
 	}
 	_, path, _ := linux.SplitSysfs(n.sysfs)
@@ -98,7 +98,7 @@ func endpointOf(n *presence) devices.Endpoint {
 	switch {
 	case ok:
 		e.Bus, e.VID, e.PID, e.Serial, e.Container = devices.USB, usb.VID, usb.PID, usb.Serial, usb.Container
-	case strings.HasPrefix(path, "virtual/"), slices.Contains(virtualDrivers, n.answer.node.Driver):
+	case strings.HasPrefix(path, "virtual/"), slices.Contains(virtualDrivers, n.node.Driver):
 		e.Bus, e.Virtual = devices.Virtual, true
 	case pciDomain.MatchString(path):
 		e.Bus = devices.PCI

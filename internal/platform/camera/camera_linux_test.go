@@ -370,7 +370,7 @@ func TestUSBParent(t *testing.T) {
 	f.Device("platform/vhci_hcd.0/usb5/5-1/5-1:1.0", nil)
 	f.Device("platform/vhci_hcd.0/usb5/5-1", map[string]string{"idVendor": "B0E", "idProduct": "0422"})
 	f.Device("pci0000:00/0000:00:1f.3/sound/card0", nil)
-	brio := linux.USBDevice{Container: "usb:" + brioUSB, VID: "046d", PID: "085e", Serial: "AB12CD34", Product: "Logitech BRIO"}
+	brio := linux.USBDevice{Container: "usb:" + brioUSB, VID: "046d", PID: "085e", Serial: "AB12CD34"}
 	for path, want := range map[string]linux.USBDevice{
 		"sys/class/video4linux/video0":                            brio,
 		"sys/devices/" + brioUSB + "/1-3:1.2/sound/card1":         brio,
@@ -399,16 +399,16 @@ func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := platform.NewCallGuard()
 		hang := make(chan struct{})
-		_, err := platform.CallWithContext(platformtest.Deadline(t), g, func() (int, error) { <-hang; return 1, nil })
+		_, err := platform.CallWithContext(platformtest.Deadline(t), g, nil, func() (int, error) { <-hang; return 1, nil })
 		require.ErrorContains(t, err, "no answer in time")
-		_, err = platform.CallWithContext(platformtest.Deadline(t), g, func() (int, error) { return 2, nil })
+		_, err = platform.CallWithContext(platformtest.Deadline(t), g, nil, func() (int, error) { return 2, nil })
 		require.ErrorContains(t, err, "an earlier call has not returned")
 		close(hang)
-		got, err := platform.CallWithContext(platformtest.Deadline(t), g, func() (int, error) { return 3, nil })
+		got, err := platform.CallWithContext(platformtest.Deadline(t), g, nil, func() (int, error) { return 3, nil })
 		require.NoError(t, err)
 		require.Equal(t, 3, got)
 		failed := errors.New("failed")
-		_, err = platform.CallWithContext(platformtest.Deadline(t), g, func() (int, error) { return 0, failed })
+		_, err = platform.CallWithContext(platformtest.Deadline(t), g, nil, func() (int, error) { return 0, failed })
 		require.ErrorIs(t, err, failed)
 	})
 }

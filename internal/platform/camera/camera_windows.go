@@ -22,28 +22,19 @@ var videoCameras = syswindows.GUID{
 // source lists the cameras that Windows knows. It opens none.
 type source struct {
 	*watched
-	watchErr error // why nothing is watched; nil: it is
+	arrivals *windows.Watch
 }
 
 // New returns the source "camera": the cameras of this machine. root is ignored. Its notes say if nothing is watched.
 func New(_ string, log *slog.Logger) (platform.Source, error) {
 	w := newWatched()
-	watch, err := windows.NewWatch(videoCameras, func(string, bool) { w.changed.Notify() })
-	if err != nil {
-		log.Warn("cameras that come and go are not noticed", "err", err)
-	} else {
-		w.unwatch = watch.Close
-	}
-	return &source{w, err}, nil
+	arrivals := windows.NewWatch("camera", videoCameras, log, func(string, bool) { w.changed.Notify() })
+	w.unwatch = arrivals.Close
+	return &source{w, arrivals}, nil
 }
 
 // Notes says if nothing is watched.
-func (c *source) Notes() []health.Condition {
-	if c.watchErr == nil {
-		return nil
-	}
-	return []health.Condition{health.Wrap(c.watchErr, health.PlugsUnheard, health.Warning, health.Args{"device": "camera"}).Condition}
-}
+func (c *source) Notes() []health.Condition { return c.arrivals.Notes() }
 
 // List returns the cameras in the order of their ids.
 func (c *source) List(context.Context) ([]devices.Endpoint, error) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync/atomic"
 	"time"
 
 	"sidetone/internal/health"
@@ -32,20 +31,20 @@ type nodeID struct {
 type presence struct {
 	name, sysfs string
 	asking      *question // not nil while the driver is queried
-	answer      *answered // nil until there is one
+	node        videoNode
+	err         error     // why it is not known what the node is
 	failing     time.Time // since when it cannot be queried
 	reported    bool
 }
 
+// question is a query and its answer.
 type question struct {
-	answer chan answered // gets one value
-	late   atomic.Bool   // nobody waits for the answer any more
-}
-
-type answered struct {
+	*platform.Call
 	node videoNode
 	err  error
 }
+
+var errNotAsked = errors.New("its driver was not asked yet")
 
 var isVideoNode = regexp.MustCompile(`^video[0-9]+$`).MatchString
 
@@ -67,7 +66,7 @@ func (c *source) scan() ([]*presence, error) {
 		id := nodeID{name, linux.Inode(info)}
 		n := known[id]
 		if n == nil {
-			n = &presence{name: name, sysfs: sysfs}
+			n = &presence{name: name, sysfs: sysfs, err: errNotAsked}
 		}
 		c.nodes[id] = n
 		nodes = append(nodes, n)
@@ -82,18 +81,12 @@ func (c *source) ask(ctx context.Context, nodes []*presence) {
 	defer cancel()
 	for _, n := range nodes {
 		path := filepath.Join(c.Dev, n.name)
-		if n.answer != nil && n.answer.err == nil && linux.Exists(path) || n.asking != nil {
+		if n.err == nil && linux.Exists(path) || n.asking != nil {
 			continue
 		}
-		q := &question{answer: make(chan answered, 1)}
-		n.answer, n.asking = nil, q
-		go func() {
-			node, err := c.query(path)
-			q.answer <- answered{node, err}
-			if q.late.Load() {
-				c.changed.Notify()
-			}
-		}()
+		q := &question{Call: platform.NewCall(c.changed.Notify)}
+		n.asking = q
+		go q.Do(func() { q.node, q.err = c.query(path) })
 	}
 	for _, n := range nodes {
 		n.await(ctx)
@@ -105,19 +98,11 @@ func (n *presence) await(ctx context.Context) {
 	if n.asking == nil {
 		return
 	}
-	select {
-	case answer := <-n.asking.answer:
-		n.answer, n.asking = &answer, nil
-	case <-ctx.Done():
-		n.asking.late.Store(true)
-		select { // the wait was for another node; this one may have answered already
-		case answer := <-n.asking.answer:
-			n.answer, n.asking = &answer, nil
-		default:
-			n.answer = &answered{err: platform.ErrNoAnswer}
-		}
+	n.err = platform.ErrNoAnswer
+	if q := n.asking; q.Await(ctx) {
+		n.node, n.err, n.asking = q.node, q.err, nil
 	}
-	if n.answer.err == nil {
+	if n.err == nil {
 		n.failing, n.reported = time.Time{}, false
 	}
 }
@@ -133,10 +118,10 @@ func (c *source) reportUnread(n *presence) {
 	}
 	path, name := filepath.Join(c.Dev, n.name), linux.Attribute(n.sysfs, "name")
 	args := health.Args{"path": path, "camera": cmp.Or(name, n.name)}
-	c.notes = append(c.notes, health.Wrap(n.answer.err, whyLeftOut(n.answer.err), health.Warning, args).Condition)
+	c.notes = append(c.notes, health.Wrap(n.err, whyLeftOut(n.err), health.Warning, args).Condition)
 	if !n.reported {
 		n.reported = true
-		c.log.Warn("camera left out", "node", path, "name", name, "err", n.answer.err)
+		c.log.Warn("camera left out", "node", path, "name", name, "err", n.err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"time"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
@@ -21,12 +20,10 @@ import (
 // fileSource lists the endpoints in a file.
 type fileSource struct {
 	*fileWatch
-	given string // the path as it was given
 
 	mu    sync.Mutex
 	good  *[]devices.Endpoint // the last good content, if there is any
 	notes []health.Condition  // of the last List
-	retry time.Duration       // until List is due without an event; 0 = never
 }
 
 // NewEndpoints returns the source "file:PATH": the endpoints in the YAML or JSON file at path, under the key endpoints, each in the form
@@ -40,19 +37,11 @@ func NewEndpoints(path string) (platform.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileSource{fileWatch: watch, given: path}, nil
+	return &fileSource{fileWatch: watch}, nil
 }
 
 // Name returns "file:" and the path as it was given.
 func (s *fileSource) Name() string { return "file:" + s.given }
-
-// Wait returns after the file, or what leads to it, may have changed.
-func (s *fileSource) Wait(ctx context.Context) error {
-	s.mu.Lock()
-	retry := s.retry
-	s.mu.Unlock()
-	return s.wait(ctx, retry)
-}
 
 // Notes says what is wrong with the file while its last good content is in force, and whether changes go unnoticed.
 func (s *fileSource) Notes() []health.Condition {
@@ -65,15 +54,11 @@ func (s *fileSource) Notes() []health.Condition {
 func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes, s.retry = nil, 0
-	r, err := readInTime(ctx, s.fileWatch, s.read)
-	if r.unwatched != nil {
-		s.retry = fileRetry
-		s.notes = append(s.notes, s.unwatched(s.given, r.unwatched))
-	}
+	endpoints, err := readArmed(ctx, s.fileWatch, s.read)
+	s.notes = s.fileWatch.Notes()
 	switch {
 	case err == nil:
-		s.good = &r.endpoints
+		s.good = &endpoints
 	case errors.Is(err, fs.ErrNotExist):
 		s.good = nil
 	}
@@ -86,32 +71,21 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	return slices.Clone(*s.good), nil
 }
 
-type fileReading struct {
-	endpoints []devices.Endpoint
-	unwatched error
-}
-
-// read arms the watcher before it reads: a later change is an event.
-func (s *fileSource) read() (fileReading, error) {
-	r := fileReading{unwatched: s.arm()}
+// read returns the endpoints, or the first problem with its position, and how many more there are.
+func (s *fileSource) read() ([]devices.Endpoint, error) {
 	data, err := strictyaml.ReadFile(s.path)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	endpoints, problems := decodeEndpoints(s.given, data)
-	if len(problems) > 0 {
-		return r, problemsError(problems)
+	switch len(problems) {
+	case 0:
+		return endpoints, nil
+	case 1:
+		return nil, errors.New(problems[0].String())
+	default:
+		return nil, fmt.Errorf("%v, and %d more", problems[0], len(problems)-1)
 	}
-	r.endpoints = endpoints
-	return r, nil
-}
-
-// problemsError returns the first problem with its position, and how many more there are.
-func problemsError(problems []strictyaml.Problem) error {
-	if len(problems) == 1 {
-		return errors.New(problems[0].String())
-	}
-	return fmt.Errorf("%v, and %d more", problems[0], len(problems)-1)
 }
 
 // endpointFile is the content of an endpoint file.

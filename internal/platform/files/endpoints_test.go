@@ -421,7 +421,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {
-		open := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{})}, retry: fileRetry}
+		open := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{}), blind: errors.New("no")}}
 		start := time.Now()
 		require.NoError(t, open.Wait(t.Context()))
 		require.Equal(t, fileRetry, time.Since(start))
@@ -457,15 +457,15 @@ func TestAReadingThatIsLateIsAnEvent(t *testing.T) {
 		}
 		for _, why := range []string{"no answer in time", "an earlier call has not returned"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, err := readInTime(ctx, w, read)
+			_, err := platform.CallWithContext(ctx, w.guard, w.changed.Notify, read)
 			cancel()
 			require.ErrorContains(t, err, why)
 			synctest.Wait()
 			require.Empty(t, w.changed, "it would be read again at once, and without end")
 		}
 		close(hung)
-		require.NoError(t, w.wait(t.Context(), 0))
-		got, err := readInTime(t.Context(), w, read)
+		require.NoError(t, w.Wait(t.Context()))
+		got, err := platform.CallWithContext(t.Context(), w.guard, w.changed.Notify, read)
 		require.NoError(t, err)
 		require.Equal(t, "new", got)
 		require.Empty(t, w.changed, "one that was taken is none")

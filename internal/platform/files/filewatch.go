@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sidetone/internal/health"
@@ -25,6 +24,7 @@ const (
 // fileWatch tells when one file may have changed, appeared, vanished or been replaced. Readers call arm before they read, so that no
 // change is missed in between.
 type fileWatch struct {
+	given   string // the path as it was given
 	path    string // absolute
 	guard   platform.CallGuard
 	changed signal.Signal
@@ -33,6 +33,7 @@ type fileWatch struct {
 
 	mu    sync.Mutex
 	watch *PathWatch // nil: could not be made yet; each arm tries again
+	blind error      // why changes go unnoticed since the last reading; nil: they do not
 }
 
 // watchFile makes a fileWatch that reports nothing before arm. what names the file for people. If the file cannot be watched, arm will
@@ -42,7 +43,7 @@ func watchFile(what, path string) (*fileWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", what, path, err)
 	}
-	w := &fileWatch{path: absolute, guard: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
+	w := &fileWatch{given: path, path: absolute, guard: platform.NewCallGuard(), changed: signal.New(), closed: make(chan struct{})}
 	_, _ = w.watching()
 	return w, nil
 }
@@ -62,7 +63,7 @@ func (w *fileWatch) watching() (watch *PathWatch, err error) {
 	return w.watch, err
 }
 
-// Close ends wait and the watching.
+// Close ends Wait and the watching.
 func (w *fileWatch) Close() error {
 	w.once.Do(func() { close(w.closed) })
 	w.mu.Lock()
@@ -73,8 +74,12 @@ func (w *fileWatch) Close() error {
 	return w.watch.Close()
 }
 
-// wait returns after the file, or what leads to it, may have changed, or after retry, if that is not 0.
-func (w *fileWatch) wait(ctx context.Context, retry time.Duration) error {
+// Wait returns after the file, or what leads to it, may have changed, or when it is to be read without that.
+func (w *fileWatch) Wait(ctx context.Context) error {
+	var retry time.Duration
+	if w.unwatched() != nil {
+		retry = fileRetry
+	}
 	notified, err := w.changed.Wait(ctx, retry, w.closed)
 	if notified {
 		return w.settle(ctx)
@@ -95,23 +100,22 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	return nil
 }
 
-// readInTime returns the result of read, or an error once ctx ends. A read that takes longer counts as an event when it is over: nobody
-// has used its result, and the file may not change again.
-func readInTime[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
-	var ended atomic.Bool // read has returned or ctx has ended; whichever is second notifies
-	end := func() {
-		if ended.Swap(true) {
-			w.changed.Notify()
-		}
+// readArmed returns the result of read, or an error once ctx ends. The file is watched before it is read: a later change is an event. So
+// is the end of a read that takes longer: nobody has used its result, and the file may not change again.
+func readArmed[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
+	type reading struct {
+		content T
+		blind   error
 	}
-	r, err := platform.CallWithContext(ctx, w.guard, func() (T, error) {
-		defer end()
-		return read()
+	r, err := platform.CallWithContext(ctx, w.guard, w.changed.Notify, func() (r reading, err error) {
+		r.blind = w.arm()
+		r.content, err = read()
+		return r, err
 	})
-	if err != nil && ctx.Err() != nil {
-		end()
-	}
-	return r, err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blind = r.blind
+	return r.content, err
 }
 
 // arm watches the file and everything that leads to it.
@@ -124,7 +128,18 @@ func (w *fileWatch) arm() error {
 	return errors.Join(errs...)
 }
 
-// unwatched returns the note about a file that arm cannot watch.
-func (w *fileWatch) unwatched(name string, err error) health.Condition {
-	return health.Follow(err, health.FileUnwatched, health.Warning, health.Args{"path": name, "every": fileRetry.String()}).Condition
+func (w *fileWatch) unwatched() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.blind
+}
+
+// Notes say if changes go unnoticed.
+func (w *fileWatch) Notes() []health.Condition {
+	err := w.unwatched()
+	if err == nil {
+		return nil
+	}
+	args := health.Args{"path": w.given, "every": fileRetry.String()}
+	return []health.Condition{health.Follow(err, health.FileUnwatched, health.Warning, args).Condition}
 }

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"time"
-
-	"sidetone/internal/health"
 )
 
 // maxStateFile is the maximum size of a state file in bytes, the same as of a push over the API.
@@ -20,10 +18,7 @@ const maxStateFile = 1 << 20
 //
 // The file overrides all other sources, so it must be the user's own; see openState.
 type StateFile struct {
-	watch     *fileWatch
-	given     string        // the path as it was given
-	unwatched error         // of the last Read
-	retry     time.Duration // until Read is due without an event; 0 = never
+	*fileWatch
 }
 
 // StateContent is the content of a state file.
@@ -38,61 +33,33 @@ func NewStateFile(path string) (*StateFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StateFile{watch: watch, given: path}, nil
+	return &StateFile{watch}, nil
 }
 
 // Read returns the whole file. Errors say what to do; fs.ErrNotExist means that there is none.
 func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
-	r, err := readInTime(ctx, f.watch, f.read)
-	f.unwatched, f.retry = r.unwatched, 0
-	if f.unwatched != nil {
-		f.retry = fileRetry
-	}
+	content, err := readArmed(ctx, f.fileWatch, f.read)
 	if err != nil {
 		return StateContent{}, fmt.Errorf("state file %s: %w", f.given, err)
 	}
-	return r.content, nil
+	return content, nil
 }
 
-// Wait returns after the file, or what leads to it, may have changed.
-func (f *StateFile) Wait(ctx context.Context) error { return f.watch.wait(ctx, f.retry) }
-
-// Notes says if changes go unnoticed.
-func (f *StateFile) Notes() []health.Condition {
-	if f.unwatched == nil {
-		return nil
-	}
-	return []health.Condition{f.watch.unwatched(f.given, f.unwatched)}
-}
-
-// Close ends Wait and the watching.
-func (f *StateFile) Close() error { return f.watch.Close() }
-
-type stateReading struct {
-	content   StateContent
-	unwatched error
-}
-
-// read arms the watcher before it reads: a later change is an event. The time is taken before the data is read, so that data never counts
-// as newer than it is.
-func (f *StateFile) read() (stateReading, error) {
-	r := stateReading{unwatched: f.watch.arm()}
-	file, info, err := openState(f.watch.path)
+// read takes the time before the data is read, so that data never counts as newer than it is.
+func (f *StateFile) read() (content StateContent, err error) {
+	file, info, err := openState(f.path)
 	if err != nil {
-		return r, err
+		return content, err
 	}
 	defer file.Close()
-	r.content.Written = info.ModTime()
+	content.Written = info.ModTime()
 	if info.Size() <= maxStateFile {
-		r.content.Data, err = io.ReadAll(io.LimitReader(file, maxStateFile+1))
+		content.Data, err = io.ReadAll(io.LimitReader(file, maxStateFile+1))
 	}
-	switch {
-	case err != nil:
-		return r, err
-	case max(info.Size(), int64(len(r.content.Data))) > maxStateFile:
-		return r, fmt.Errorf("larger than the limit of %d bytes: write the states that hold now and nothing else", maxStateFile)
+	if err == nil && max(info.Size(), int64(len(content.Data))) > maxStateFile {
+		err = fmt.Errorf("larger than the limit of %d bytes: write the states that hold now and nothing else", maxStateFile)
 	}
-	return r, nil
+	return content, err
 }
 
 // regular refuses an open file that is not a regular one.

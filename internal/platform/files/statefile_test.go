@@ -91,7 +91,7 @@ func TestStateFileChangesAreNoticed(t *testing.T) {
 			require.NoError(t, os.Remove(path))
 			untilStates(t, file, "its end", noStates)
 			require.Empty(t, file.Notes())
-			require.Zero(t, file.retry, "nothing runs while nothing happens")
+			require.NoError(t, file.unwatched(), "nothing runs while nothing happens")
 		})
 	}
 }
@@ -100,13 +100,13 @@ func TestStateFileChangesAreNoticed(t *testing.T) {
 func TestArmHearsWhatCameMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	file := openStates(t, filepath.Join(dir, "suite", "states.json"))
-	found := stepsTo(file.watch.watch.paths)
+	found := stepsTo(file.watch.paths)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "suite"), 0o700))
-	_, errs := file.watch.watch.follow(found)
+	_, errs := file.watch.follow(found)
 	require.Empty(t, errs)
 	require.NoError(t, file.Wait(platformtest.Deadline(t)))
-	require.NoError(t, file.watch.arm())
-	require.Empty(t, file.watch.changed)
+	require.NoError(t, file.arm())
+	require.Empty(t, file.changed)
 }
 
 // ownFolder is one where nobody else may write, whatever the umask is.
@@ -131,21 +131,21 @@ func TestStateFileTooLarge(t *testing.T) {
 	require.NoError(t, os.Truncate(path, 1<<30))
 	r, err := file.read()
 	require.ErrorContains(t, err, "larger than the limit")
-	require.Nil(t, r.content.Data, "nothing is read of what is known to be too large")
+	require.Nil(t, r.Data, "nothing is read of what is known to be too large")
 }
 
 func TestStateFileThatHangs(t *testing.T) {
 	path := filepath.Join(ownFolder(t), "states.json")
 	file := openStates(t, path)
-	file.watch.guard <- struct{}{} // as if an earlier reading had not returned
+	file.guard <- struct{}{} // as if an earlier reading had not returned
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	_, err := file.Read(ctx)
 	require.ErrorContains(t, err, "an earlier call has not returned")
-	<-file.watch.guard
+	<-file.guard
 	_, err = file.Read(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.Zero(t, file.retry)
+	require.NoError(t, file.unwatched())
 }
 
 func TestStateFileThatCannotBeWatched(t *testing.T) {
@@ -158,6 +158,6 @@ func TestStateFileThatCannotBeWatched(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, file.Notes(), 1)
 	require.Contains(t, health.English.Phrases(file.Notes())[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
-	require.Equal(t, fileRetry, file.retry)
+	require.Error(t, file.unwatched())
 	require.ErrorIs(t, file.Wait(t.Context()), os.ErrClosed)
 }

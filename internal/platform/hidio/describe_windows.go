@@ -46,7 +46,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	if _, err := binary.Decode(b, binary.LittleEndian, &info); err != nil {
 		return described{}, err
 	}
-	k.vid, k.pid = hex4(info.VID), hex4(info.PID)
+	k.vid, k.pid = fmt.Sprintf("%04x", info.VID), fmt.Sprintf("%04x", info.PID)
 	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
 	preparsed, err := readPreparsed(file, info.Size)
 	if err == nil {
@@ -70,8 +70,6 @@ func readPreparsed(file windows.Handle, size uint32) ([]byte, error) {
 	n, err := ask(file, 0, transferTimeout, getCollectionDescriptor, nil, b)
 	return b[:n], err
 }
-
-func hex4(v uint16) string { return fmt.Sprintf("%04x", v) }
 
 // productString asks the device for its product name; "" if it does not answer.
 func productString(file windows.Handle) string {

@@ -30,7 +30,6 @@ var hidInterfaces = windows.GUID{Data1: 0x4d1e55b2, Data2: 0xf16f, Data3: 0x11cf
 type hidclass struct {
 	log      *slog.Logger
 	watching *platformwindows.Watch
-	watchErr error // why nothing is watched
 
 	known    map[string]described // of the last list, by path
 	describe func(platformwindows.Interface) (described, error)
@@ -47,7 +46,8 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 		return nil, fmt.Errorf("read HID devices in %s: %w on Windows", root, errors.ErrUnsupported)
 	}
 	return &hidclass{
-		log: log, removals: make(map[string]int), describe: describe, asking: make(map[string]platform.CallGuard),
+		log: log, watching: new(platformwindows.Watch), removals: make(map[string]int), describe: describe,
+		asking: make(map[string]platform.CallGuard),
 	}, nil
 }
 
@@ -100,7 +100,7 @@ func (h *hidclass) ask(path string, i platformwindows.Interface) (described, err
 	delete(h.asking, path)
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	k, err := platform.CallWithContext(ctx, guard, func() (described, error) { return h.describe(i) })
+	k, err := platform.CallWithContext(ctx, guard, nil, func() (described, error) { return h.describe(i) })
 	if err != nil && ctx.Err() != nil {
 		h.asking[path] = guard
 		err = noAnswer
@@ -131,7 +131,7 @@ func (h *hidclass) isUnplugged(err error) bool {
 }
 
 func (h *hidclass) watch(announce func(node string), changed func()) {
-	h.watching, h.watchErr = platformwindows.NewWatch(hidInterfaces, func(path string, arrived bool) {
+	h.watching = platformwindows.NewWatch("HID device", hidInterfaces, h.log, func(path string, arrived bool) {
 		path = strings.ToLower(path)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -147,21 +147,8 @@ func (h *hidclass) watch(announce func(node string), changed func()) {
 		}
 		changed()
 	})
-	if h.watchErr != nil {
-		h.log.Warn("HID devices that come and go are not noticed", "err", h.watchErr)
-	}
 }
 
-func (h *hidclass) unwatched() []health.Condition {
-	if h.watchErr == nil {
-		return nil
-	}
-	return []health.Condition{health.Wrap(h.watchErr, health.PlugsUnheard, health.Warning, health.Args{"device": "HID device"}).Condition}
-}
+func (h *hidclass) unwatched() []health.Condition { return h.watching.Notes() }
 
-func (h *hidclass) close() error {
-	if h.watching == nil {
-		return nil
-	}
-	return h.watching.Close()
-}
+func (h *hidclass) close() error { return h.watching.Close() }

@@ -74,17 +74,17 @@ func TestDescribeHID(t *testing.T) {
 func TestParseHIDUevent(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want uevent
+		want hid.Device
 		ok   bool
 	}{
-		{"HID_ID=0003:0000046D:0000C52B\nHID_NAME=A=B\n", uevent{devices.USB, "046d", "c52b", "A=B", ""}, true},
-		{"HID_ID=0005:0000046D:0000C52B", uevent{devices.Bluetooth, "046d", "c52b", "", ""}, true},
-		{"HID_ID=0003:1:2\nHID_NAME=x\nHID_ID=0005:3:4\n", uevent{devices.USB, "0001", "0002", "x", ""}, true},
-		{"HID_ID=0003:00010001:0000C52B\n", uevent{}, false},
-		{"HID_ID=0003:046d\n", uevent{}, false},
-		{"HID_ID=0003:046d:c52b:1\n", uevent{}, false},
-		{"hid_id=0003:046d:c52b\n", uevent{}, false},
-		{"", uevent{}, false},
+		{"HID_ID=0003:0000046D:0000C52B\nHID_NAME=A=B\n", hid.Device{Bus: devices.USB, VID: "046d", PID: "c52b", Name: "A=B"}, true},
+		{"HID_ID=0005:0000046D:0000C52B", hid.Device{Bus: devices.Bluetooth, VID: "046d", PID: "c52b"}, true},
+		{"HID_ID=0003:1:2\nHID_NAME=x\nHID_ID=0005:3:4\n", hid.Device{Bus: devices.USB, VID: "0001", PID: "0002", Name: "x"}, true},
+		{"HID_ID=0003:00010001:0000C52B\n", hid.Device{}, false},
+		{"HID_ID=0003:046d\n", hid.Device{}, false},
+		{"HID_ID=0003:046d:c52b:1\n", hid.Device{}, false},
+		{"hid_id=0003:046d:c52b\n", hid.Device{}, false},
+		{"", hid.Device{}, false},
 	} {
 		got, err := parseUevent(c.text)
 		require.Equal(t, c.ok, err == nil, c.text)
@@ -101,10 +101,10 @@ func FuzzHIDUevent(f *testing.F) {
 			require.Zero(t, u)
 			return
 		}
-		require.Regexp(t, "^[0-9a-f]{4}$", u.vid)
-		require.Regexp(t, "^[0-9a-f]{4}$", u.pid)
-		require.True(t, utf8.ValidString(u.name+u.unique))
-		require.NotContains(t, u.name+u.unique, "\n")
+		require.Regexp(t, "^[0-9a-f]{4}$", u.VID)
+		require.Regexp(t, "^[0-9a-f]{4}$", u.PID)
+		require.True(t, utf8.ValidString(u.Name+u.Serial))
+		require.NotContains(t, u.Name+u.Serial, "\n")
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sidetone/internal/health"
@@ -59,17 +58,18 @@ type manager struct {
 // presence is a device from its arrival to its removal.
 type presence struct {
 	entry
-	arrived bool            // it has just arrived
-	opening chan openResult // not nil while it is being opened; gets one value
-	late    *atomic.Bool    // nobody waits for opening any more
-	port    *port           // not nil while it is being read
-	broken  bool            // its reading has failed
-	err     error           // why it is not read
-	failing time.Time       // since when
-	denied  *health.Error   // the reason in the last event, if that was Denied
+	arrived bool          // it has just arrived
+	opening *opening      // not nil while it is being opened
+	port    *port         // not nil while it is being read
+	broken  bool          // its reading has failed
+	err     error         // why it is not read
+	failing time.Time     // since when
+	denied  *health.Error // the reason in the last event, if that was Denied
 }
 
-type openResult struct {
+// opening is a call of a backend's open, and its results.
+type opening struct {
+	*platform.Call
 	conn connection
 	err  error
 }
@@ -216,6 +216,7 @@ func (h *manager) Read(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
 	for _, p := range wanted {
 		h.awaitOpening(ctx, p)
 	}
@@ -303,23 +304,18 @@ func (h *manager) startOpening(p *presence) {
 	if p.port != nil || p.opening != nil || p.broken {
 		return
 	}
-	opened, late, node := make(chan openResult, 1), new(atomic.Bool), p.device.Node
-	p.opening, p.late = opened, late
-	h.working.Go(func() {
-		conn, err := h.backend.open(node)
-		opened <- openResult{conn, err}
-		if late.Load() {
-			h.changed.Notify()
-		}
-	})
+	o, node := &opening{Call: platform.NewCall(h.changed.Notify)}, p.device.Node
+	p.opening = o
+	h.working.Go(func() { o.Do(func() { o.conn, o.err = h.backend.open(node) }) })
 }
 
 // abandon has a device that is being opened closed as soon as it is open.
 func (h *manager) abandon(p *presence) {
-	if opened := p.opening; opened != nil {
+	if o := p.opening; o != nil {
 		p.opening = nil
 		h.working.Go(func() {
-			if o := <-opened; o.err == nil {
+			o.Wait()
+			if o.err == nil {
 				_ = o.conn.close()
 			}
 		})
@@ -328,22 +324,20 @@ func (h *manager) abandon(p *presence) {
 
 // awaitOpening waits for the result of startOpening. If there is none when ctx ends, a later Read takes it.
 func (h *manager) awaitOpening(ctx context.Context, p *presence) {
-	if p.opening != nil && !p.late.Load() {
-		select {
-		case o := <-p.opening:
-			h.handleOpened(p, o)
-		case <-ctx.Done():
-			p.late.Store(true) // from now on the result notifies
-		case <-h.ctx.Done():
-			return
+	if o := p.opening; o != nil {
+		done := o.Await(ctx)
+		if done {
+			p.opening = nil
 		}
-	}
-	if p.opening != nil {
-		select { // the wait was for another device; this one may be open already
-		case o := <-p.opening:
-			h.handleOpened(p, o)
-		default:
+		switch {
+		case !done && h.ctx.Err() != nil:
+			return
+		case !done:
 			p.noteFailure(platform.ErrNoAnswer)
+		case o.err != nil:
+			p.noteFailure(o.err)
+		default:
+			h.handleOpened(p, o.conn)
 		}
 	}
 	if p.port == nil {
@@ -351,13 +345,8 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 	}
 }
 
-func (h *manager) handleOpened(p *presence, o openResult) {
-	p.opening = nil
-	if o.err != nil {
-		p.noteFailure(o.err)
-		return
-	}
-	p.port = newPort(h, p.device.Node, o.conn)
+func (h *manager) handleOpened(p *presence, conn connection) {
+	p.port = newPort(h, p.device.Node, conn)
 	h.mu.Lock()
 	h.ports[p.device.Node] = p.port // before the event, which may lead to requests
 	h.mu.Unlock()
@@ -412,13 +401,15 @@ func (h *manager) note(device string, trouble *health.Error) {
 
 // openTrouble returns why the node at path is not read.
 func openTrouble(path string, err error) *health.Error {
+	known := func(code health.Code) *health.Error {
+		condition := health.Condition{Code: code, Severity: health.Problem, Args: health.Args{"path": path}}
+		return &health.Error{Condition: condition, Cause: err}
+	}
 	switch {
 	case errors.Is(err, errBusy):
-		busy := health.Condition{Code: health.HIDBusy, Severity: health.Problem, Args: health.Args{"path": path}}
-		return &health.Error{Condition: busy, Cause: err}
+		return known(health.HIDBusy)
 	case errors.Is(err, fs.ErrPermission):
-		denied := health.Condition{Code: health.HIDDenied, Severity: health.Problem, Args: health.Args{"path": path}}
-		return &health.Error{Condition: denied, Cause: err}
+		return known(health.HIDDenied)
 	case errors.Is(err, fs.ErrNotExist):
 		return health.Wrap(err, health.HIDHidden, health.Problem, nil)
 	default:

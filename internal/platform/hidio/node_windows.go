@@ -152,15 +152,15 @@ func (n *node) request(r hid.Request) ([]byte, error) {
 		}
 	}
 	switch {
-	case len(r.Feature) > 1:
-		if _, err := n.transfer(descriptor.Feature, setFeature, "set", r.Feature); err != nil {
-			return nil, err
-		}
-		if r.Length == 0 {
-			return r.Feature, nil
-		}
-		return n.ask(descriptor.Feature, getFeature, r.Feature[0], r.Length)
 	case len(r.Feature) > 0:
+		if len(r.Feature) > 1 {
+			if _, err := n.transfer(descriptor.Feature, setFeature, "set", r.Feature); err != nil {
+				return nil, err
+			}
+			if r.Length == 0 {
+				return r.Feature, nil
+			}
+		}
 		return n.ask(descriptor.Feature, getFeature, r.Feature[0], r.Length)
 	case len(r.Input) > 0:
 		return n.ask(descriptor.Input, getInputReport, r.Input[0], r.Length)

@@ -189,5 +189,5 @@ func (p *port) performGuarded(job job) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, requestTimeout)
 	defer cancel()
-	return platform.CallWithContext(ctx, p.calls, func() ([]byte, error) { return p.conn.request(job.Request) })
+	return platform.CallWithContext(ctx, p.calls, nil, func() ([]byte, error) { return p.conn.request(job.Request) })
 }

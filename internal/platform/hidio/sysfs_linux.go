@@ -3,7 +3,6 @@ package hidio
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,22 +37,19 @@ func describe(path string) (hid.Device, error) {
 	if err != nil {
 		return hid.Device{}, fmt.Errorf("what it is cannot be read: %w", err)
 	}
-	u, err := parseUevent(string(text))
+	d, err := parseUevent(string(text))
 	if err != nil {
 		return hid.Device{}, err
 	}
-	d := hid.Device{
-		Node: filepath.Base(path), Bus: u.bus, VID: u.vid, PID: u.pid, Serial: u.unique, Interface: -1, Name: u.name,
-		Descriptor: readDescriptor(filepath.Join(dir, "report_descriptor")),
-	}
-	switch u.bus {
+	d.Node, d.Interface, d.Descriptor = filepath.Base(path), -1, readDescriptor(filepath.Join(dir, "report_descriptor"))
+	switch d.Bus {
 	case devices.USB:
 		if usb, ok := linux.USBParent(path); ok {
-			d.Serial, d.Container, d.Interface = cmp.Or(usb.Serial, u.unique), usb.Container, usbInterface(path)
+			d.Serial, d.Container, d.Interface = cmp.Or(usb.Serial, d.Serial), usb.Container, usbInterface(path)
 		}
 	case devices.Bluetooth: // its USB parent would be the adapter
-		if u.unique != "" {
-			d.Container = "bluetooth:" + strings.ToLower(u.unique)
+		if d.Serial != "" {
+			d.Container = "bluetooth:" + strings.ToLower(d.Serial)
 		}
 	}
 	return d, nil
@@ -78,12 +74,7 @@ func justConnected(bus devices.Bus, path string) bool {
 
 // readDescriptor returns nil if the report descriptor cannot be read or is too long.
 func readDescriptor(path string) []byte {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, maxDescriptor+1))
+	b, err := os.ReadFile(path)
 	if err != nil || len(b) > maxDescriptor {
 		return nil
 	}
@@ -112,17 +103,9 @@ func usbInterfaceDir(path string) string {
 	return ""
 }
 
-// uevent is what the kernel says of a HID device.
-type uevent struct {
-	bus      devices.Bus
-	vid, pid string // 4 lower-case hex digits
-	name     string
-	unique   string // serial number, address, or empty
-}
-
-// parseUevent parses lines of KEY=VALUE. The first value of a key counts: the kernel writes the identity before the texts, which come
-// from the device.
-func parseUevent(text string) (uevent, error) {
+// parseUevent returns what the kernel says of a HID device in lines of KEY=VALUE; a Bluetooth device's address is its Serial. The first
+// value of a key counts: the kernel writes the identity before the texts, which come from the device.
+func parseUevent(text string) (hid.Device, error) {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, "=")
@@ -134,10 +117,10 @@ func parseUevent(text string) (uevent, error) {
 	if len(ids) == 3 {
 		bus, vid, pid := linux.HexID(ids[0]), linux.HexID(ids[1]), linux.HexID(ids[2])
 		if bus != "" && vid != "" && pid != "" {
-			return uevent{busOf(bus), vid, pid, values["HID_NAME"], values["HID_UNIQ"]}, nil
+			return hid.Device{Bus: busOf(bus), VID: vid, PID: pid, Name: values["HID_NAME"], Serial: values["HID_UNIQ"]}, nil
 		}
 	}
-	return uevent{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
+	return hid.Device{}, fmt.Errorf("its HID_ID %q is not bus:vendor:product", values["HID_ID"])
 }
 
 // busOf maps a BUS_ number of linux/input.h.

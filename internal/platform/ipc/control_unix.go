@@ -74,7 +74,7 @@ func ListenControl(address string) (net.Listener, error) {
 	if err := privateFolder(folder); err != nil {
 		return nil, err
 	}
-	lock, err := lockAgent(filepath.Join(folder, controlLock), lockFlags)
+	lock, err := lockAgent(filepath.Join(folder, controlLock))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"sidetone/internal/local"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/session"
+	"sidetone/internal/signal"
 	"sidetone/internal/winpipe"
 )
 
@@ -95,7 +96,7 @@ func ListenControl(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lockAgent(lock, 0)
+	held, err := lockAgent(lock)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +143,7 @@ func DialHandover(ctx context.Context, address string) (net.Conn, error) {
 		if !errors.Is(err, fs.ErrNotExist) || !winpipe.Exists(address) {
 			return conn, err
 		}
-		select {
-		case <-time.After(nameTimeout / 100):
-		case <-ctx.Done():
+		if signal.Sleep(ctx, nameTimeout/100) != nil {
 			return nil, err
 		}
 	}
@@ -201,9 +200,7 @@ func (l *controlListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &controlConn{Conn: conn, listener: l}
-	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
-		_ = windows.GetNamedPipeClientProcessId(windows.Handle(pipe.Fd()), &c.pid)
-	}
+	_ = windows.GetNamedPipeClientProcessId(handleOf(conn), &c.pid)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[c] = true
@@ -251,12 +248,7 @@ func DialControl(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control pipe %s: %w", address, withoutPath(err))
 	}
-	pipe, ok := conn.(interface{ Fd() uintptr })
-	err = errors.New("it is no pipe")
-	if ok {
-		err = checkPipeOwner(pipeOwner(windows.Handle(pipe.Fd())), session.User())
-	}
-	if err != nil {
+	if err := checkPipeOwner(pipeOwner(conn), session.User()); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("control pipe %s: %w", address, err)
 	}

@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,10 +46,6 @@ func parentOf(proc string, pid int) (parent int, ok bool) {
 	if err != nil || end < 0 {
 		return 0, false
 	}
-	fields := strings.Fields(string(stat[end+1:]))
-	if len(fields) < 2 {
-		return 0, false
-	}
-	parent, err = strconv.Atoi(fields[1])
+	_, err = fmt.Sscan(string(stat[end+1:]), new(string), &parent)
 	return parent, err == nil
 }

@@ -64,18 +64,12 @@ func ownedListeners(rows []tcpRow) (list []local.Listener, release func()) {
 func (Machine) Identify([]local.Listener) {}
 
 func readListeners(ports []int) ([]tcpRow, error) {
-	var rows []tcpRow
-	for _, read := range []func() ([]tcpRow, error){
-		func() ([]tcpRow, error) { return readTable(windows.AF_INET, row4.listener) },
-		func() ([]tcpRow, error) { return readTable(windows.AF_INET6, row6.listener) },
-	} {
-		more, err := read()
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
+	rows, err := readTable(windows.AF_INET, row4.listener)
+	rows6, err6 := readTable(windows.AF_INET6, row6.listener)
+	if err := cmp.Or(err, err6); err != nil {
+		return nil, err
 	}
-	return reachable(rows, ports), nil
+	return reachable(append(rows, rows6...), ports), nil
 }
 
 // row4 is MIB_TCPROW_OWNER_MODULE.

@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,9 @@ func (e *ErrRunning) Error() string {
 }
 
 // lockAgent takes a lock file that proves that no other agent of this user runs. The operating system releases the lock when the process
-// ends, in whatever way; the file stays. flag is added to the flags with which the file is opened.
-func lockAgent(path string, flag int) (*flock.Flock, error) {
-	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|flag), flock.SetPermissions(0o600))
+// ends, in whatever way; the file stays.
+func lockAgent(path string) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
 	switch {
 	case err != nil:
@@ -59,10 +60,7 @@ const (
 //
 // Device ids are one map in the client, over all vendors: an agent whose list no longer has a device takes away what another has sent for
 // the same id. By the times of these files the agents tell each other when that may have happened.
-type ClientLock struct {
-	lock *flock.Flock
-	path string
-}
+type ClientLock struct{ lock *flock.Flock }
 
 // LockClient takes the lock in the folder of all agents (see paths.AgentsFolder), which it makes if it is missing. *ErrRunning means that
 // another agent holds it. The operating system releases the lock when the process ends; the file stays.
@@ -77,8 +75,7 @@ func LockClient(folder, clientID string) (*ClientLock, error) {
 			return nil, err
 		}
 	}
-	path := filepath.Join(clients, name)
-	lock, err := lockAgent(path, lockFlags)
+	lock, err := lockAgent(filepath.Join(clients, name))
 	if running, ok := errors.AsType[*ErrRunning](err); ok {
 		running.ClientID = clientID
 	}
@@ -86,13 +83,13 @@ func LockClient(folder, clientID string) (*ClientLock, error) {
 		return nil, err
 	}
 	writePID(lock)
-	return &ClientLock{lock, path}, nil
+	return &ClientLock{lock}, nil
 }
 
 // Announce tells the other agents that devices which they report, too, may have vanished from the client with a list of this one.
 func (l *ClientLock) Announce() {
 	now := time.Now()
-	_ = os.Chtimes(l.path, now, now) // if it fails, they send again at their next change
+	_ = os.Chtimes(l.lock.Path(), now, now) // if it fails, they send again at their next change
 }
 
 // Close announces the end and releases the lock.
@@ -108,27 +105,25 @@ func (l *ClientLock) Release() error { return l.lock.Unlock() }
 // must not block. An error says what cannot be watched. If a clean-up removes this lock file, which it can although it is held, Watch
 // logs that.
 func (l *ClientLock) Watch(ctx context.Context, log *slog.Logger, notify func()) error {
+	own := l.lock.Path()
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		err = watcher.Add(filepath.Dir(l.path))
+		err = watcher.Add(filepath.Dir(own))
 	}
 	if err != nil {
-		if limit := watchLimit(err); limit != nil {
-			err = limit
-		}
-		return fmt.Errorf("watch for other agents: %w", err)
+		return fmt.Errorf("watch for other agents: %w", cmp.Or(watchLimit(err), err))
 	}
 	notify()
 	for {
 		select {
 		case event := <-watcher.Events:
-			if event.Name == l.path && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
+			if event.Name == own && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
 				log.Warn("the lock file was removed: "+
 					"another agent for the same client_id would not be noticed, and the two would overwrite each other's list",
-					"file", l.path, "remedy", "restart the agent")
+					"file", own, "remedy", "restart the agent")
 			}
-			if event.Has(announced) && event.Name != l.path && strings.HasSuffix(event.Name, lockSuffix) {
+			if event.Has(announced) && event.Name != own && strings.HasSuffix(event.Name, lockSuffix) {
 				notify()
 			}
 		case err := <-watcher.Errors:
@@ -148,7 +143,7 @@ func LockTray(address, session string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockAgent(path, lockFlags)
+	lock, err := lockAgent(path)
 	if running, ok := errors.AsType[*ErrRunning](err); ok {
 		holder := path
 		if running.PID != 0 {

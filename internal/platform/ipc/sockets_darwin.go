@@ -31,10 +31,7 @@ func peerOf(fd int) local.Process {
 
 // fileID distinguishes a file from a later one of the same name.
 func fileID(info fs.FileInfo) string {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
+	stat := info.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf("%d:%d:%d", stat.Dev, stat.Ino, stat.Ctimespec.Nano())
 }
 

@@ -39,10 +39,7 @@ func comm(proc string, pid int) string {
 
 // fileID distinguishes a file from a later one of the same name.
 func fileID(info fs.FileInfo) string {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
+	stat := info.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf("%d:%d:%d", stat.Dev, stat.Ino, stat.Ctim.Nano())
 }
 

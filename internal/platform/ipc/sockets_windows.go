@@ -40,11 +40,7 @@ func (Machine) Dial(ctx context.Context, path string) (net.Conn, local.Process, 
 	if err != nil {
 		return nil, local.Process{Denied: errors.Is(err, fs.ErrPermission)}, dialError("pipe "+path, err)
 	}
-	var peer local.Process
-	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
-		peer = pipeOwner(windows.Handle(pipe.Fd()))
-	}
-	return conn, peer, nil
+	return conn, pipeOwner(conn), nil
 }
 
 // dialHints explain why a client's pipe cannot be dialled.
@@ -57,8 +53,14 @@ var dialHints = []dialHint{
 // administrators own what an elevated administrator creates.
 const administrators = "S-1-5-32-544"
 
+// handleOf returns the handle of a connected pipe.
+func handleOf(pipe net.Conn) windows.Handle {
+	return windows.Handle(pipe.(interface{ Fd() uintptr }).Fd())
+}
+
 // pipeOwner returns the process that made the connected pipe.
-func pipeOwner(pipe windows.Handle) local.Process {
+func pipeOwner(conn net.Conn) local.Process {
+	pipe := handleOf(conn)
 	var pid uint32
 	if err := windows.GetNamedPipeServerProcessId(pipe, &pid); err != nil {
 		return local.Process{}

@@ -65,7 +65,7 @@ func WatchHotplug(kind, subsystem, dev string, match func(node string) bool, log
 		log.Warn(note.Error())
 		h.notes = append(h.notes, note.Condition)
 	}
-	kernel, err := watchUevents(notify, subsystem)
+	kernel, err := watchUevents(subsystem, notify)
 	add(kernel, err, health.PlugsUnheard)
 	access, err := watchNodes(dev, match, notify)
 	add(access, err, health.AccessUnwatched)

@@ -48,9 +48,6 @@ func StartReader(file *os.File, step func() error, broke func()) *Reader {
 	return r
 }
 
-// Done is closed when reading has ended.
-func (r *Reader) Done() <-chan struct{} { return r.done }
-
 // Failed returns why reading has ended; nil while it goes on and after Close.
 func (r *Reader) Failed() error {
 	select {

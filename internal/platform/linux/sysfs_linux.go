@@ -1,3 +1,4 @@
+// Package linux holds what several subjects share on Linux: sysfs, ioctls, inotify and the kernel's device events.
 package linux
 
 import (
@@ -37,7 +38,6 @@ type USBDevice struct {
 	Container string
 	VID, PID  string // 4 lower-case hex digits
 	Serial    string // as the device gives it; empty for many
-	Product   string // as the device gives it
 }
 
 // USBParent returns the USB device of the sysfs entry at path; false if there is none. It reads what the kernel has cached and wakes no
@@ -58,7 +58,6 @@ func USBParent(path string) (USBDevice, bool) {
 			VID:       vid,
 			PID:       pid,
 			Serial:    Attribute(dir, "serial"),
-			Product:   Attribute(dir, "product"),
 		}, true
 	}
 	return USBDevice{}, false

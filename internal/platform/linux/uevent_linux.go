@@ -2,10 +2,10 @@ package linux
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,37 +16,30 @@ const ueventKernel = 1
 // ueventMax exceeds the kernel's longest message (2 KiB of variables and a header).
 const ueventMax = 8 << 10
 
-// A uevent is the kernel's message that a device came, went or changed.
-type uevent struct {
-	Action    string // add, remove, change, bind, ...
-	DevPath   string // below /sys
-	Subsystem string // video4linux, sound, hidraw, ...
-}
-
-// parseUevent parses "ACTION@DEVPATH\0KEY=VALUE\0...". It returns false for anything else, such as udev's own format.
-func parseUevent(msg []byte) (uevent, bool) {
+// subsystemOf returns the subsystem (video4linux, sound, hidraw, ...) in the kernel's message that a device came, went or changed,
+// "ACTION@DEVPATH\0KEY=VALUE\0...", and "" for anything else, such as udev's own format.
+func subsystemOf(msg []byte) string {
 	header, rest, ok := bytes.Cut(msg, []byte{0})
 	action, path, at := bytes.Cut(header, []byte("@"))
 	if !ok || !at || len(action) == 0 || len(path) == 0 || path[0] != '/' {
-		return uevent{}, false
+		return ""
 	}
-	e := uevent{Action: string(action), DevPath: string(path)}
 	for field := range bytes.SplitSeq(rest, []byte{0}) {
 		if value, found := bytes.CutPrefix(field, []byte("SUBSYSTEM=")); found {
-			e.Subsystem = string(value)
+			return string(value)
 		}
 	}
-	return e, e.Subsystem != ""
+	return ""
 }
 
-// watchUevents calls notify after each kernel event of one of the subsystems, when events may have been lost, and when watching has
-// failed. notify must not block.
-func watchUevents(notify func(), subsystems ...string) (*Reader, error) {
+// watchUevents calls notify after each kernel event of a subsystem, when events may have been lost, and when watching has failed. notify
+// must not block.
+func watchUevents(subsystem string, notify func()) (*Reader, error) {
 	file, err := openUevents()
 	if err != nil {
 		return nil, err
 	}
-	return StartReader(file, ueventStep(receiver(file), notify, subsystems), notify), nil
+	return StartReader(file, ueventStep(receiver(file), subsystem, notify), notify), nil
 }
 
 func openUevents() (*os.File, error) {
@@ -75,10 +68,7 @@ func receiver(file *os.File) receive {
 			n, from, err = unix.Recvfrom(int(fd), buf, 0)
 			return !errors.Is(err, unix.EAGAIN)
 		})
-		if waitErr != nil {
-			return 0, 0, waitErr
-		}
-		if err != nil {
+		if err = cmp.Or(waitErr, err); err != nil {
 			return 0, 0, err
 		}
 		sender, ok := from.(*unix.SockaddrNetlink)
@@ -90,7 +80,7 @@ func receiver(file *os.File) receive {
 }
 
 // ueventStep handles one message. Any process with the right may send to the group, so only messages from the kernel's port count.
-func ueventStep(receive receive, notify func(), subsystems []string) func() error {
+func ueventStep(receive receive, subsystem string, notify func()) func() error {
 	buf := make([]byte, ueventMax)
 	return func() error {
 		n, port, err := receive(buf)
@@ -105,7 +95,7 @@ func ueventStep(receive receive, notify func(), subsystems []string) func() erro
 		case port != 0:
 			return nil
 		}
-		if e, ok := parseUevent(buf[:n]); ok && slices.Contains(subsystems, e.Subsystem) {
+		if subsystemOf(buf[:n]) == subsystem {
 			notify()
 		}
 		return nil

@@ -3,10 +3,12 @@ package windows
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"unsafe"
 
 	syswindows "golang.org/x/sys/windows"
 
+	"sidetone/internal/health"
 	"sidetone/internal/platform/windows/broadcast"
 )
 
@@ -39,16 +41,28 @@ func (d *deviceInterface) path() string {
 	return syswindows.UTF16ToString(unsafe.Slice(&d.name[0], min(uintptr(d.size)-header, most)/2))
 }
 
-// A Watch notices devices that come and go.
+// A Watch notices devices of one kind that come and go.
 type Watch struct {
+	kind       string // "camera"
+	err        error  // why nothing is watched
 	messages   *broadcast.Subscription
 	registered uintptr
 }
 
-// NewWatch calls told for each interface of a class that arrives or vanishes, one at a time, until Close. told must return at once.
+// NewWatch calls told for each interface of a class that arrives or vanishes, one at a time, until Close. told must return at once. That
+// nothing can be watched is logged and is in Notes.
 //
 // CM_Register_Notification would need no window, but Wine lacks it, and this way works on both.
-func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Watch, error) {
+func NewWatch(kind string, class syswindows.GUID, log *slog.Logger, told func(path string, arrived bool)) *Watch {
+	w := &Watch{kind: kind}
+	if err := w.register(class, told); err != nil {
+		w.err = fmt.Errorf("be told of devices: %w", err)
+		log.Warn(kind+"s that come and go are not noticed", "err", w.err)
+	}
+	return w
+}
+
+func (w *Watch) register(class syswindows.GUID, told func(path string, arrived bool)) error {
 	messages, err := broadcast.Subscribe(func(m broadcast.Message) (uintptr, bool) {
 		if m.Data == 0 || m.Param != deviceArrival && m.Param != deviceRemoved {
 			return 0, false
@@ -60,19 +74,31 @@ func NewWatch(class syswindows.GUID, told func(path string, arrived bool)) (*Wat
 		return 0, false
 	}, broadcast.DeviceChange)
 	if err != nil {
-		return nil, fmt.Errorf("be told of devices: %w", err)
+		return err
 	}
 	filter := deviceInterface{kind: kindDeviceInterface, class: class}
 	filter.size = uint32(unsafe.Sizeof(filter))
-	registered, _, err := registerDeviceNotification.Call(uintptr(messages.Window()), uintptr(unsafe.Pointer(&filter)), 0)
-	if registered == 0 {
-		return nil, errors.Join(fmt.Errorf("be told of devices: %w", err), messages.Close())
+	w.registered, _, err = registerDeviceNotification.Call(uintptr(messages.Window()), uintptr(unsafe.Pointer(&filter)), 0)
+	if w.registered == 0 {
+		return errors.Join(err, messages.Close())
 	}
-	return &Watch{messages, registered}, nil
+	w.messages = messages
+	return nil
+}
+
+// Notes says if nothing is watched.
+func (w *Watch) Notes() []health.Condition {
+	if w.err == nil {
+		return nil
+	}
+	return []health.Condition{health.Wrap(w.err, health.PlugsUnheard, health.Warning, health.Args{"device": w.kind}).Condition}
 }
 
 // Close ends the watching. told is no longer called when it returns.
 func (w *Watch) Close() error {
+	if w.messages == nil {
+		return nil
+	}
 	_, _, _ = unregisterDeviceNotification.Call(w.registered) // if it fails, the registration ends with the window
 	return w.messages.Close()
 }

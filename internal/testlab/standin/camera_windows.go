@@ -34,10 +34,7 @@ func (c VirtualCamera) Plug(t *testing.T) (unplug func()) {
 	defer plugging.Unlock()
 	driver(t, cameraDriver)
 	const id = `ROOT\SIDETONECAMERA\0000`
-	device(t, id, cameraClass, func(list windows.DevInfo, info *windows.DevInfoData) {
-		byDriver(t, cameraDriver, cameraClass.String())(list, info)
-		has(t, map[property]string{friendly: c.Name})(list, info)
-	})
+	device(t, id, cameraClass, byDriver(t, cameraDriver, cameraClass.String()), has(t, map[property]string{friendly: c.Name}))
 	look(t, cameraDriver)
 	return func() {
 		plugging.Lock()
@@ -64,10 +61,10 @@ func (c Camera) Path() string {
 func (c Camera) Place(t *testing.T) (end func()) {
 	folder(t)
 	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, c.VID, c.PID, c.Serial)
-	device(t, whole, cameraClass, nil)
+	device(t, whole, cameraClass)
 	id := fmt.Sprintf(`USB\VID_%04X&PID_%04X&MI_00\6&1A2B3C&0&0000`, c.VID, c.PID)
-	device(t, id, cameraClass, func(list windows.DevInfo, info *windows.DevInfoData) {
-		has(t, map[property]string{parent: whole, friendly: c.Name, container: c.Container})(list, info)
+	about := map[property]string{parent: whole, friendly: c.Name, container: c.Container}
+	device(t, id, cameraClass, has(t, about), func(list windows.DevInfo, info *windows.DevInfoData) {
 		class, err := windows.GUIDFromString(videoCamera)
 		require.NoError(t, err)
 		reference, err := windows.UTF16PtrFromString("GLOBAL")

@@ -83,8 +83,8 @@ func look(t *testing.T, name string) {
 	require.NoError(t, windows.ControlService(s.Handle, reenumerate, &status))
 }
 
-// device registers a device, and calls set, if not nil, to set its properties.
-func device(t *testing.T, id string, class windows.GUID, set func(windows.DevInfo, *windows.DevInfoData)) {
+// device registers a device, and calls set to set its properties.
+func device(t *testing.T, id string, class windows.GUID, set ...func(windows.DevInfo, *windows.DevInfoData)) {
 	list, err := windows.SetupDiCreateDeviceInfoListEx(&class, 0, "")
 	require.NoError(t, err)
 	defer list.Close()
@@ -95,8 +95,8 @@ func device(t *testing.T, id string, class windows.GUID, set func(windows.DevInf
 		ok, _, err := setupDiRegisterDevice.Call(uintptr(list), uintptr(unsafe.Pointer(info)), 0, 0, 0, 0)
 		require.NotZero(t, ok, err)
 	}
-	if set != nil {
-		set(list, info)
+	for _, f := range set {
+		f(list, info)
 	}
 }
 

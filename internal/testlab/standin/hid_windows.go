@@ -80,7 +80,7 @@ func (h HID) Plug(t *testing.T) *Plugged {
 	require.NoError(t, key.SetDWordValue("PID", uint32(h.PID)))
 	require.NoError(t, key.SetStringValue("Product", h.Product))
 	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, h.VID, h.PID, h.Serial)
-	device(t, whole, hidClass, nil)
+	device(t, whole, hidClass)
 	about := map[property]string{parent: whole, reported: h.Name}
 	if h.Container != "" {
 		about[container] = h.Container

@@ -2,10 +2,7 @@
 // ('make icons').
 package icon
 
-import (
-	"embed"
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // State is the state that an icon shows.
 type State string
@@ -29,10 +26,8 @@ const (
 )
 
 // File returns the icon in the format of this system's tray.
-func File(s State, shade Shade) []byte { return read(files, name(s, shade)) }
-
-func read(files embed.FS, name string) []byte {
-	data, err := files.ReadFile("files/" + name)
+func File(s State, shade Shade) []byte {
+	data, err := files.ReadFile("files/" + string(s) + "-" + string(shade) + ending)
 	if err != nil {
 		panic(err) // the build is broken, which every test shows
 	}

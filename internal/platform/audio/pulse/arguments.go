@@ -128,39 +128,25 @@ func (p *spaParser) object(depth int) map[string]any {
 			p.bad = true
 			return m
 		}
-		m[key] = p.value(depth + 1)
+		kind, text := p.token()
+		m[key] = p.value(kind, text, depth+1)
 	}
 	return m
 }
 
-func (p *spaParser) value(depth int) any {
-	kind, text := p.token()
+// value reads the rest of a value that begins with a token.
+func (p *spaParser) value(kind byte, text string, depth int) any {
 	switch {
-	case depth > spaMaxDepth:
 	case kind == 's':
 		return text
-	case kind == '{':
+	case kind == '{' && depth <= spaMaxDepth:
 		return p.object(depth)
-	case kind == '[':
-		p.array(depth)
+	case kind == '[' && depth <= spaMaxDepth:
+		for kind, text := p.token(); kind != ']' && !p.bad; kind, text = p.token() {
+			p.value(kind, text, depth+1)
+		}
 		return nil
 	}
 	p.bad = true
 	return nil
-}
-
-func (p *spaParser) array(depth int) {
-	for !p.bad {
-		switch kind, _ := p.token(); {
-		case kind == ']':
-			return
-		case kind == 's':
-		case kind == '{' && depth < spaMaxDepth:
-			p.object(depth + 1)
-		case kind == '[' && depth < spaMaxDepth:
-			p.array(depth + 1)
-		default:
-			p.bad = true
-		}
-	}
 }

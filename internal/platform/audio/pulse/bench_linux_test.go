@@ -37,7 +37,7 @@ func BenchmarkMute(b *testing.B) {
 			}
 		})
 		button := dial(b, s, nil)
-		require.NoError(b, c.Subscribe(ctx, pulse.MaskOf(pulse.OnSource)))
+		require.NoError(b, c.Subscribe(ctx, pulse.OnSource))
 		sources, err := c.Sources(ctx)
 		require.NoError(b, err)
 		mic := find(b, sources, acme.Name+"_mic")

@@ -25,6 +25,7 @@ const (
 const (
 	headerSize     = 20
 	messagePrefix  = 10 // command and tag
+	eventSize      = 10
 	controlChannel = 0xFFFFFFFF
 	maxFrame       = 16 << 20 // as in the servers themselves
 	requestLimit   = 10 * time.Second
@@ -68,7 +69,9 @@ type Conn struct {
 	address string
 	nc      net.Conn
 	onEvent func(Facility, EventType, uint32)
-	version uint32        // negotiated; fixed before Dial returns
+	version uint32          // negotiated; fixed before Dial returns
+	ended   context.Context // its cause is why the connection ended
+	end     context.CancelCauseFunc
 	done    chan struct{} // closed when the reader has ended
 
 	writing sync.Mutex // held while a message goes out
@@ -76,7 +79,6 @@ type Conn struct {
 	mu      sync.Mutex
 	nextTag uint32
 	pending map[uint32]chan reply
-	err     error // why the connection ended; set before done is closed
 }
 
 type reply struct {
@@ -116,6 +118,7 @@ func open(ctx context.Context, nc net.Conn, address string, o Options, version u
 		done:    make(chan struct{}),
 		pending: make(map[uint32]chan reply),
 	}
+	c.ended, c.end = context.WithCancelCause(context.Background())
 	go c.read()
 	if err := c.handshake(ctx, o, version); err != nil {
 		_ = c.Close()
@@ -136,7 +139,7 @@ func (c *Conn) handshake(ctx context.Context, o Options, version uint32) error {
 	if err != nil {
 		return err
 	}
-	theirs, err := parseOne(bodies[0], 0, (*decoder).u32)
+	theirs, err := parse(bodies[0], 0, (*decoder).u32)
 	if err != nil {
 		return explain("authenticate", c.address, err)
 	}
@@ -152,9 +155,6 @@ func (c *Conn) handshake(ctx context.Context, o Options, version uint32) error {
 	return err
 }
 
-// Version returns the negotiated protocol version.
-func (c *Conn) Version() uint32 { return c.version }
-
 // Done is closed when the connection has ended, for whatever reason. No event comes after it.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
@@ -162,7 +162,7 @@ func (c *Conn) Done() <-chan struct{} { return c.done }
 func (c *Conn) Err() error {
 	select {
 	case <-c.done:
-		return c.reason()
+		return context.Cause(c.ended)
 	default:
 		return nil
 	}
@@ -177,18 +177,8 @@ func (c *Conn) Close() error {
 
 // abort ends the connection for the given reason, unless it has one already.
 func (c *Conn) abort(err error) {
-	c.mu.Lock()
-	if c.err == nil {
-		c.err = err
-	}
-	c.mu.Unlock()
+	c.end(err)
 	_ = c.nc.Close() // wakes the reader, which then closes done
-}
-
-func (c *Conn) reason() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
 }
 
 // ask sends all requests in one write and waits for every answer. It returns the bodies in
@@ -244,7 +234,7 @@ func (c *Conn) await(ctx context.Context, answer <-chan reply) reply {
 	case r := <-answer: // came in just before the end
 		return r
 	default:
-		return reply{err: c.reason()}
+		return reply{err: context.Cause(c.ended)}
 	}
 }
 
@@ -262,7 +252,7 @@ func (c *Conn) send(requests []request) ([]chan reply, error) {
 	c.writing.Unlock()
 	if err != nil {
 		c.abort(lost(err))
-		return nil, c.reason() // the first one, such as the context that closed the socket
+		return nil, context.Cause(c.ended) // the first one, such as the context that closed the socket
 	}
 	return answers, nil
 }
@@ -271,8 +261,8 @@ func (c *Conn) send(requests []request) ([]chan reply, error) {
 func (c *Conn) expect(n int) (tags []uint32, answers []chan reply, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, nil, c.err
+	if c.ended.Err() != nil {
+		return nil, nil, context.Cause(c.ended)
 	}
 	for range n {
 		answer := make(chan reply, 1)
@@ -287,10 +277,7 @@ func (c *Conn) expect(n int) (tags []uint32, answers []chan reply, err error) {
 func (c *Conn) take(tag uint32) chan<- reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer, ok := c.pending[tag]
-	if !ok {
-		return nil
-	}
+	answer := c.pending[tag]
 	delete(c.pending, tag)
 	return answer
 }
@@ -334,48 +321,35 @@ func (c *Conn) readFrame(r *bufio.Reader) error {
 	return c.readMessage(r, length)
 }
 
+// readMessage allocates nothing for an event: a storm of events costs no garbage.
 func (c *Conn) readMessage(r *bufio.Reader, length uint32) error {
-	prefix, err := r.Peek(messagePrefix)
+	start, err := r.Peek(int(min(length, messagePrefix+eventSize)))
 	if err != nil {
 		return err
 	}
-	d := decoder{b: prefix}
+	d := decoder{b: start}
 	command, tag := d.u32(), d.u32()
 	if d.err != nil {
 		return d.err
 	}
-	if _, err := r.Discard(messagePrefix); err != nil {
-		return err
-	}
 	body := length - messagePrefix
 	switch command {
 	case cmdEvent:
-		return c.readEvent(r, body)
+		if body < eventSize {
+			return fmt.Errorf("%w: event of %d bytes", errMalformed, body)
+		}
+		event, index := d.u32(), d.u32()
+		if d.err != nil {
+			return d.err
+		}
+		if c.onEvent != nil {
+			c.onEvent(Facility(event&0x0F), EventType(event&0x30), index)
+		}
 	case cmdReply, cmdError:
 		if answer := c.take(tag); answer != nil {
+			_, _ = r.Discard(messagePrefix) // was read already
 			return readReply(r, body, command == cmdError, answer)
 		}
-	}
-	return discard(r, body)
-}
-
-// readEvent allocates nothing: a storm of events costs no garbage.
-func (c *Conn) readEvent(r *bufio.Reader, length uint32) error {
-	const size = 10
-	if length < size {
-		return fmt.Errorf("%w: event of %d bytes", errMalformed, length)
-	}
-	b, err := r.Peek(size)
-	if err != nil {
-		return err
-	}
-	d := decoder{b: b}
-	event, index := d.u32(), d.u32()
-	if d.err != nil {
-		return d.err
-	}
-	if c.onEvent != nil {
-		c.onEvent(Facility(event&0x0F), EventType(event&0x30), index)
 	}
 	return discard(r, length)
 }

@@ -91,7 +91,7 @@ func TestRepliesAreMatchedByTag(t *testing.T) {
 	bodies, err := c.ask(context.Background(), askSources, askSinks, askCards)
 	require.NoError(t, err)
 	for i, body := range bodies {
-		n, err := parseOne(body, ourVersion, (*decoder).u32)
+		n, err := parse(body, ourVersion, (*decoder).u32)
 		require.NoError(t, err)
 		require.Equal(t, uint32(2+i), n, "tags 0 and 1 were the handshake's")
 	}
@@ -229,7 +229,7 @@ func TestEvents(t *testing.T) {
 		f.write(event(OnCard, Remove, 2))
 		f.write(event(OnServer, New, InvalidIndex))
 	}()
-	require.NoError(t, c.Subscribe(context.Background(), MaskOf(OnSource, OnCard)))
+	require.NoError(t, c.Subscribe(context.Background(), OnSource, OnCard))
 	require.Equal(t, got{OnSource, Change, 1}, <-events)
 	require.Equal(t, got{OnCard, Remove, 2}, <-events)
 	require.Equal(t, got{OnServer, New, InvalidIndex}, <-events)

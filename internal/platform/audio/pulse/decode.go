@@ -101,10 +101,37 @@ func (d *decoder) u8() byte {
 	return d.byte()
 }
 
-// skip skips a value of the given type and fixed size.
-func (d *decoder) skip(tag byte, size int) {
-	if d.tag(tag) {
-		d.next(size)
+// skip skips values of the given types.
+func (d *decoder) skip(tags ...byte) {
+	for _, tag := range tags {
+		switch tag {
+		case tagString:
+			d.str()
+		case tagProps:
+			d.props()
+		default:
+			if d.tag(tag) {
+				d.next(d.size(tag))
+			}
+		}
+	}
+}
+
+// size returns the size of the value after a tag. The list types begin with their length.
+func (d *decoder) size(tag byte) int {
+	switch tag {
+	case tagU8:
+		return 1
+	case tagSampleSpec:
+		return 6
+	case tagS64, tagUsec:
+		return 8
+	case tagChannelMap:
+		return int(d.byte())
+	case tagCVolume:
+		return 4 * int(d.byte())
+	default:
+		return 4
 	}
 }
 
@@ -197,17 +224,12 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-func (d *decoder) skipSampleSpec() { d.skip(tagSampleSpec, 6) }
-
-func (d *decoder) skipChannelMap() {
-	if d.tag(tagChannelMap) {
-		d.next(int(d.byte()))
-	}
-}
-
-func (d *decoder) skipCVolume() {
-	if d.tag(tagCVolume) {
-		d.next(4 * int(d.byte()))
+// entries yields once for each entry of a list that follows, until an error.
+func (d *decoder) entries(yield func() bool) {
+	for range d.count() {
+		if d.err != nil || !yield() {
+			return
+		}
 	}
 }
 

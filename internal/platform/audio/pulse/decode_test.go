@@ -45,7 +45,7 @@ func TestPropsRoundTrip(t *testing.T) {
 		want := rapid.MapOf(key, value).Draw(t, "props")
 		var e encoder
 		e.props(want)
-		got, err := parseOne(e.b, 0, (*decoder).props)
+		got, err := parse(e.b, 0, (*decoder).props)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -63,8 +63,8 @@ func TestMalformed(t *testing.T) {
 	read := map[string]func(*decoder){
 		"u32": func(d *decoder) { d.u32() }, "u8": func(d *decoder) { d.u8() }, "bool": func(d *decoder) { d.bool() },
 		"str": func(d *decoder) { d.str() }, "props": func(d *decoder) { d.props() }, "count": func(d *decoder) { d.count() },
-		"sample spec": func(d *decoder) { d.skipSampleSpec() }, "channel map": func(d *decoder) { d.skipChannelMap() },
-		"volume": func(d *decoder) { d.skipCVolume() }, "formats": func(d *decoder) { d.skipFormats() },
+		"sample spec": func(d *decoder) { d.skip(tagSampleSpec) }, "channel map": func(d *decoder) { d.skip(tagChannelMap) },
+		"volume": func(d *decoder) { d.skip(tagCVolume) }, "formats": func(d *decoder) { d.skipFormats() },
 	}
 	for _, c := range []struct {
 		what, in, fails string
@@ -118,13 +118,13 @@ func TestEndlessLists(t *testing.T) {
 		e.u32(0)
 		e.blob(nil)
 	}
-	_, err := parseOne(e.b, 0, (*decoder).props)
+	_, err := parse(e.b, 0, (*decoder).props)
 	require.ErrorContains(t, err, "more than 65536 properties")
 
 	e = encoder{}
 	for range maxItems + 1 {
 		e.u32(0)
 	}
-	_, err = parseList(e.b, 0, (*decoder).u32)
+	_, err = parse(e.b, 0, listOf((*decoder).u32))
 	require.ErrorContains(t, err, "more than 65536 entries")
 }

@@ -8,13 +8,12 @@ import (
 	"sidetone/internal/devices"
 )
 
-// EchoCancel describes a loaded echo canceller: the devices that it has made, its microphone, and what it does to the sound. Unknown
+// EchoCancel describes a loaded echo canceller: the source that it has made, its microphone, and what it does to the sound. Unknown
 // fields are "" or Unknown.
 type EchoCancel struct {
 	Module           uint32 // index of the module
 	SourceName       string // the source that it has made
 	SourceMaster     string // the source whose sound it processes
-	SinkName         string // the sink that it has made
 	EchoCancellation devices.Tri
 	NoiseSuppression devices.Tri
 	GainControl      devices.Tri
@@ -79,9 +78,6 @@ func agreement(a, b EchoCancel) EchoCancel {
 	if a.SourceMaster != b.SourceMaster {
 		a.SourceMaster = ""
 	}
-	if a.SinkName != b.SinkName {
-		a.SinkName = ""
-	}
 	return a
 }
 
@@ -95,7 +91,7 @@ func agree(a, b devices.Tri) devices.Tri {
 
 // pulseAudioEchoCancel reads the arguments of PulseAudio's own module. Its default method is webrtc, or speex in builds without webrtc.
 // Both cancel echo, suppress noise and control gain unless told not to, and share no argument names, so the arguments reveal the method.
-// The method adrian only cancels echo, null only copies. Names default to the master's name and ".echo-cancel".
+// The method adrian only cancels echo, null only copies. The name defaults to the master's name and ".echo-cancel".
 func pulseAudioEchoCancel(m Module) EchoCancel {
 	e := EchoCancel{Module: m.Index}
 	args, ok := moduleArguments(m.Argument)
@@ -103,8 +99,10 @@ func pulseAudioEchoCancel(m Module) EchoCancel {
 		return e
 	}
 	e.SourceMaster = args["source_master"]
-	e.SourceName = nameOr(args["source_name"], e.SourceMaster)
-	e.SinkName = nameOr(args["sink_name"], args["sink_master"])
+	e.SourceName = args["source_name"]
+	if e.SourceName == "" && e.SourceMaster != "" {
+		e.SourceName = e.SourceMaster + ".echo-cancel"
+	}
 	options, ok := moduleArguments(args["aec_args"])
 	if !ok {
 		return e
@@ -138,13 +136,6 @@ func webrtcOrSpeex(method string, options map[string]string) (noise, gain device
 	return noise, gain
 }
 
-func nameOr(name, master string) string {
-	if name == "" && master != "" {
-		return master + ".echo-cancel"
-	}
-	return name
-}
-
 // pipeWirePulseEchoCancel reads the arguments of the module of pipewire-pulse, which are those of PulseAudio's. Old versions (such as
 // 0.3.65) always use webrtc and ignore PulseAudio's aec_args, new ones translate them; a value is known if both give the same.
 func pipeWirePulseEchoCancel(m Module) EchoCancel {
@@ -155,7 +146,6 @@ func pipeWirePulseEchoCancel(m Module) EchoCancel {
 	}
 	e.SourceMaster = args["source_master"]
 	e.SourceName = cmp.Or(args["source_name"], pipeWireSource)
-	e.SinkName = cmp.Or(args["sink_name"], pipeWireSink)
 	if method := args["aec_method"]; method != "" && method != "webrtc" {
 		return e
 	}
@@ -176,7 +166,6 @@ func pipeWirePulseEchoCancel(m Module) EchoCancel {
 // Names and options of PipeWire.
 const (
 	pipeWireSource  = "echo-cancel-source"
-	pipeWireSink    = "echo-cancel-sink"
 	pipeWireLibrary = "aec/libspa-aec-webrtc"
 	webrtcNoise     = "webrtc.noise_suppression"
 	webrtcGain      = "webrtc.gain_control"
@@ -189,11 +178,10 @@ func nativeEchoCancel(m Module) EchoCancel {
 	if !ok {
 		return e
 	}
-	e.SourceName = cmp.Or(spaText(spaSub(args, "source.props"), "node.name"), pipeWireSource)
-	e.SinkName = cmp.Or(spaText(spaSub(args, "sink.props"), "node.name"), pipeWireSink)
-	capture := spaSub(args, "capture.props")
-	e.SourceMaster = nodeName(cmp.Or(spaText(capture, "target.object"), spaText(capture, "node.target")))
-	if cmp.Or(spaText(args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
+	e.SourceName = cmp.Or(spaGet[string](spaGet[map[string]any](args, "source.props"), "node.name"), pipeWireSource)
+	capture := spaGet[map[string]any](args, "capture.props")
+	e.SourceMaster = nodeName(cmp.Or(spaGet[string](capture, "target.object"), spaGet[string](capture, "node.target")))
+	if cmp.Or(spaGet[string](args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
 		return e
 	}
 	e.EchoCancellation = devices.True
@@ -217,19 +205,15 @@ func spaOptions(v any) (map[string]string, bool) {
 		}
 	}
 	for k := range object {
-		options[k] = spaText(object, k)
+		options[k] = spaGet[string](object, k)
 	}
 	return options, true
 }
 
-func spaSub(m map[string]any, key string) map[string]any {
-	sub, _ := m[key].(map[string]any)
-	return sub
-}
-
-func spaText(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
+// spaGet returns a value of that type, or the zero value.
+func spaGet[T any](m map[string]any, key string) T {
+	value, _ := m[key].(T)
+	return value
 }
 
 // nodeName returns target unless it is an object's number, which is no name.

@@ -26,3 +26,21 @@ func (c *Conn) Raw(ctx context.Context, list string) ([]byte, error) {
 
 // Recorded is what a folder of recorded replies says.
 func Recorded(tb testing.TB, dir string) Snapshot { return recording(dir).parse(tb) }
+
+// Version returns the negotiated protocol version.
+func (c *Conn) Version() uint32 { return c.version }
+
+// ServerInfo is the Server of a Snapshot.
+func (c *Conn) ServerInfo(ctx context.Context) (ServerInfo, error) {
+	return askFor(ctx, c, askServer, serverInfo)
+}
+
+// Sources are those of a Snapshot.
+func (c *Conn) Sources(ctx context.Context) ([]Source, error) {
+	return askFor(ctx, c, askSources, listOf(source))
+}
+
+// Modules are those of a Snapshot.
+func (c *Conn) Modules(ctx context.Context) ([]Module, error) {
+	return askFor(ctx, c, askModules, listOf(module))
+}

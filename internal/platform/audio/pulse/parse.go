@@ -1,28 +1,15 @@
 package pulse
 
-import "strings"
+import (
+	"strings"
 
-// parseList reads entries until the message ends.
-func parseList[T any](b []byte, version uint32, entry func(*decoder) T) ([]T, error) {
-	d := decoder{b: b, version: version}
-	var list []T
-	for d.more() {
-		if len(list) == maxItems {
-			d.fail("more than %d entries", maxItems)
-			break
-		}
-		list = append(list, entry(&d))
-	}
-	if d.err != nil {
-		return nil, d.err
-	}
-	return list, nil
-}
+	"sidetone/internal/devices"
+)
 
-// parseOne reads the one entry that a message consists of.
-func parseOne[T any](b []byte, version uint32, entry func(*decoder) T) (T, error) {
+// parse reads the whole body of a message.
+func parse[T any](b []byte, version uint32, read func(*decoder) T) (T, error) {
 	d := decoder{b: b, version: version}
-	v := entry(&d)
+	v := read(&d)
 	if d.more() {
 		d.fail("%d bytes too many", len(b)-d.off)
 	}
@@ -33,124 +20,90 @@ func parseOne[T any](b []byte, version uint32, entry func(*decoder) T) (T, error
 	return v, nil
 }
 
+// listOf returns a reader of entries until the message ends.
+func listOf[T any](entry func(*decoder) T) func(*decoder) []T {
+	return func(d *decoder) (list []T) {
+		for d.more() {
+			if len(list) == maxItems {
+				d.fail("more than %d entries", maxItems)
+				break
+			}
+			list = append(list, entry(d))
+		}
+		return list
+	}
+}
+
 func source(d *decoder) Source {
-	dev, index, name := device(d)
-	return Source{Device: dev, MonitorOfSink: name, MonitorOfSinkIndex: index}
-}
-
-func sink(d *decoder) Sink {
-	dev, index, name := device(d)
-	return Sink{Device: dev, MonitorSource: name, MonitorSourceIndex: index}
-}
-
-// device reads a source or a sink, which have the same format; the index and name of the counterpart (a monitor's sink, a sink's monitor)
-// are returned separately.
-func device(d *decoder) (dev Device, otherIndex uint32, otherName string) {
-	dev.Index = d.u32()
-	dev.Name = d.str()
-	dev.Description = d.str()
-	d.skipSampleSpec()
-	d.skipChannelMap()
-	dev.OwnerModule = d.u32()
-	d.skipCVolume()
-	dev.Mute = d.bool()
-	otherIndex = d.u32()
-	otherName = d.str()
-	d.skip(tagUsec, 8) // latency
-	dev.Driver = d.str()
-	dev.Flags = Flags(d.u32())
-	dev.Properties = d.props()
-	d.skip(tagUsec, 8)   // requested latency
-	d.skip(tagVolume, 4) // base volume
-	dev.State = d.u32()
-	d.u32() // volume steps
-	dev.Card = d.u32()
-	dev.Ports = ports(d)
-	dev.ActivePort = d.str()
+	s := Source{Device: Device{Index: d.u32(), Name: d.str(), Description: d.str()}}
+	d.skip(tagSampleSpec, tagChannelMap)
+	s.OwnerModule = d.u32()
+	d.skip(tagCVolume)
+	s.Mute = d.bool()
+	s.MonitorOfSinkIndex = d.u32()
+	s.MonitorOfSink = d.str()
+	d.skip(tagUsec, tagString) // latency, driver
+	s.Flags = Flags(d.u32())
+	s.Properties = d.props()
+	d.skip(tagUsec, tagVolume, tagU32, tagU32) // requested latency, base volume, state, volume steps
+	s.Card = d.u32()
+	s.Ports = ports(d)
+	d.skip(tagString) // active port
 	d.skipFormats()
-	return dev, otherIndex, otherName
+	return s
 }
 
-func ports(d *decoder) []Port {
-	var list []Port
-	for range d.count() {
-		if d.err != nil {
-			return nil
-		}
-		p := Port{Name: d.str(), Description: d.str(), Priority: d.u32(), Available: d.available()}
+// sink reads a sink, which has the format of a source; in place of a monitor's sink it has its own monitor.
+func sink(d *decoder) Device { return source(d).Device }
+
+func ports(d *decoder) (list []devices.Tri) {
+	for range d.entries {
+		d.skip(tagString, tagString, tagU32) // name, description, priority
+		list = append(list, d.available())
 		if d.version >= versionPortTypes {
-			d.str() // availability group
-			p.Type = d.u32()
+			d.skip(tagString, tagU32) // availability group, type
 		}
-		list = append(list, p)
 	}
 	return list
 }
 
 func card(d *decoder) Card {
-	c := Card{Index: d.u32(), Name: d.str(), OwnerModule: d.u32(), Driver: d.str()}
-	for range d.count() {
-		if d.err != nil {
-			return c
-		}
-		skipProfile(d)
+	c := Card{Index: d.u32()}
+	d.skip(tagString, tagU32, tagString) // name, owner module, driver
+	for range d.entries {
+		d.skip(tagString, tagString, tagU32, tagU32, tagU32, tagU32) // a profile: name, description, sinks, sources, priority, available
 	}
-	c.ActiveProfile = d.str()
+	d.skip(tagString) // active profile
 	c.Properties = d.props()
-	for range d.count() {
-		if d.err != nil {
-			return c
-		}
+	for range d.entries {
 		skipCardPort(d)
 	}
 	return c
 }
 
-func skipProfile(d *decoder) {
-	d.str() // name
-	d.str() // description
-	d.u32() // sinks
-	d.u32() // sources
-	d.u32() // priority
-	d.u32() // available
-}
-
 func skipCardPort(d *decoder) {
-	d.str() // name
-	d.str() // description
-	d.u32() // priority
-	d.u32() // available
-	d.u8()  // direction
-	d.props()
-	for range d.count() {
-		if d.err != nil {
-			return
-		}
-		d.str() // name of a profile
+	d.skip(tagString, tagString, tagU32, tagU32, tagU8, tagProps) // name, description, priority, available, direction
+	for range d.entries {
+		d.skip(tagString) // name of a profile
 	}
-	d.skip(tagS64, 8) // latency offset
+	d.skip(tagS64) // latency offset
 	if d.version >= versionPortTypes {
-		d.str() // availability group
-		d.u32() // type
+		d.skip(tagString, tagU32) // availability group, type
 	}
 }
 
 func module(d *decoder) Module {
 	m := Module{Index: d.u32(), Name: d.str(), Argument: d.str()}
-	d.u32() // users
-	m.Properties = d.props()
+	d.skip(tagU32, tagProps) // users
 	return m
 }
 
 func serverInfo(d *decoder) ServerInfo {
 	s := ServerInfo{PackageName: d.str(), PackageVersion: d.str()}
-	d.str() // user
-	d.str() // host
-	d.skipSampleSpec()
+	d.skip(tagString, tagString, tagSampleSpec) // user, host
 	s.DefaultSink = defaultName(d)
 	s.DefaultSource = defaultName(d)
-	d.u32() // cookie
-	d.skipChannelMap()
+	d.skip(tagU32, tagChannelMap) // cookie
 	return s
 }
 

@@ -4,8 +4,12 @@ import "context"
 
 // Subscribe requests events of the given facilities, in place of an earlier subscription. To miss no change, subscribe before the first
 // list.
-func (c *Conn) Subscribe(ctx context.Context, mask Mask) error {
-	_, err := c.ask(ctx, request{"subscribe", cmdSubscribe, func(e *encoder) { e.u32(uint32(mask)) }})
+func (c *Conn) Subscribe(ctx context.Context, facilities ...Facility) error {
+	var mask uint32
+	for _, f := range facilities {
+		mask |= 1 << f
+	}
+	_, err := c.ask(ctx, request{"subscribe", cmdSubscribe, func(e *encoder) { e.u32(mask) }})
 	return err
 }
 
@@ -18,27 +22,14 @@ var (
 	askModules = request{what: "list modules", command: cmdModuleList}
 )
 
-// ServerInfo returns what the server says about itself and its default devices.
-func (c *Conn) ServerInfo(ctx context.Context) (ServerInfo, error) {
-	return askOne(ctx, c, askServer, serverInfo)
-}
-
-// Sources returns all sources, monitors included.
-func (c *Conn) Sources(ctx context.Context) ([]Source, error) {
-	return askList(ctx, c, askSources, source)
-}
-
 // Sinks returns all sinks.
-func (c *Conn) Sinks(ctx context.Context) ([]Sink, error) { return askList(ctx, c, askSinks, sink) }
-
-// Modules returns all loaded modules.
-func (c *Conn) Modules(ctx context.Context) ([]Module, error) {
-	return askList(ctx, c, askModules, module)
+func (c *Conn) Sinks(ctx context.Context) ([]Device, error) {
+	return askFor(ctx, c, askSinks, listOf(sink))
 }
 
 // Source returns the source with the given index, or an error that wraps ErrNoEntity.
 func (c *Conn) Source(ctx context.Context, index uint32) (Source, error) {
-	return askOne(ctx, c, request{"read a source", cmdSourceInfo, func(e *encoder) {
+	return askFor(ctx, c, request{"read a source", cmdSourceInfo, func(e *encoder) {
 		e.u32(index)
 		e.str("")
 	}}, source)
@@ -54,11 +45,11 @@ func (c *Conn) Snapshot(ctx context.Context) (Snapshot, error) {
 	}
 	var s Snapshot
 	var errs [5]error
-	s.Server, errs[0] = parseOne(bodies[0], c.version, serverInfo)
-	s.Sources, errs[1] = parseList(bodies[1], c.version, source)
-	s.Sinks, errs[2] = parseList(bodies[2], c.version, sink)
-	s.Cards, errs[3] = parseList(bodies[3], c.version, card)
-	s.Modules, errs[4] = parseList(bodies[4], c.version, module)
+	s.Server, errs[0] = parse(bodies[0], c.version, serverInfo)
+	s.Sources, errs[1] = parse(bodies[1], c.version, listOf(source))
+	s.Sinks, errs[2] = parse(bodies[2], c.version, listOf(sink))
+	s.Cards, errs[3] = parse(bodies[3], c.version, listOf(card))
+	s.Modules, errs[4] = parse(bodies[4], c.version, listOf(module))
 	for i, err := range errs {
 		if err != nil {
 			return Snapshot{}, explain(asked[i].what, c.address, err)
@@ -78,26 +69,14 @@ func (c *Conn) SetSourceMute(ctx context.Context, source string, mute bool) erro
 	return err
 }
 
-func askOne[T any](ctx context.Context, c *Conn, r request, entry func(*decoder) T) (T, error) {
+func askFor[T any](ctx context.Context, c *Conn, r request, read func(*decoder) T) (T, error) {
 	var v T
 	bodies, err := c.ask(ctx, r)
 	if err != nil {
 		return v, err
 	}
-	if v, err = parseOne(bodies[0], c.version, entry); err != nil {
+	if v, err = parse(bodies[0], c.version, read); err != nil {
 		return v, explain(r.what, c.address, err)
 	}
 	return v, nil
-}
-
-func askList[T any](ctx context.Context, c *Conn, r request, entry func(*decoder) T) ([]T, error) {
-	bodies, err := c.ask(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	list, err := parseList(bodies[0], c.version, entry)
-	if err != nil {
-		return nil, explain(r.what, c.address, err)
-	}
-	return list, nil
 }

@@ -17,28 +17,16 @@ const (
 	FlagHWMute   Flags = 0x10 // mute is said to be set in the device
 )
 
-// Port is one connector or channel of a source or sink.
-type Port struct {
-	Name        string
-	Description string
-	Priority    uint32
-	Available   devices.Tri // false: nothing is plugged in
-	Type        uint32      // pa_device_port_type_t; 0, unknown, also when the server is too old to tell
-}
-
-// Device is what sources and sinks have in common.
+// Device is what sources and sinks have in common. A Device alone is a sink, which plays sound.
 type Device struct {
 	Index       uint32 // unique among the sources (or sinks) of this server's run
 	Name        string // the server's id of the device
 	Description string // for people
-	Driver      string
 	Mute        bool
 	Flags       Flags
-	State       uint32 // 0: in use, 1: open, but idle, 2: suspended
-	Card        uint32 // index, InvalidIndex if it belongs to no card
-	OwnerModule uint32 // index, InvalidIndex if unknown
-	Ports       []Port
-	ActivePort  string            // name, "" if there are no ports
+	Card        uint32            // index, InvalidIndex if it belongs to no card
+	OwnerModule uint32            // index, InvalidIndex if unknown
+	Ports       []devices.Tri     // its connectors or channels; false: nothing is plugged in
 	Properties  map[string]string // never nil
 }
 
@@ -61,29 +49,17 @@ func (s Source) MuteInHardware() bool {
 	return s.Flags&both == both && !s.IsMonitor()
 }
 
-// Sink is a playback device.
-type Sink struct {
-	Device
-	MonitorSource      string // name of the source that carries this sink's sound
-	MonitorSourceIndex uint32
-}
-
 // Card is a piece of hardware with sources and sinks.
 type Card struct {
-	Index         uint32
-	Name          string
-	Driver        string
-	OwnerModule   uint32
-	ActiveProfile string // name, "" if none
-	Properties    map[string]string
+	Index      uint32
+	Properties map[string]string
 }
 
 // Module is a loaded part of the server.
 type Module struct {
-	Index      uint32
-	Name       string
-	Argument   string // as given by whoever loaded it
-	Properties map[string]string
+	Index    uint32
+	Name     string
+	Argument string // as given by whoever loaded it
 }
 
 // ServerInfo describes the server.
@@ -94,11 +70,11 @@ type ServerInfo struct {
 	DefaultSource  string
 }
 
-// Snapshot is all that this package can read of a server.
+// Snapshot is all that this package reads of a server.
 type Snapshot struct {
 	Server  ServerInfo
 	Sources []Source
-	Sinks   []Sink
+	Sinks   []Device
 	Cards   []Card
 	Modules []Module
 }
@@ -124,15 +100,3 @@ const (
 	Change EventType = 0x10
 	Remove EventType = 0x20
 )
-
-// Mask selects facilities in Subscribe.
-type Mask uint32
-
-// MaskOf returns the mask of the given facilities.
-func MaskOf(facilities ...Facility) Mask {
-	var m Mask
-	for _, f := range facilities {
-		m |= 1 << f
-	}
-	return m
-}

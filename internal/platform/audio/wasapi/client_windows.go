@@ -24,7 +24,7 @@ const closeLimit = time.Second
 type Client struct {
 	options Options
 	parent  func(id string) string // windows.Parent
-	thread  *thread
+	thread  thread
 	changes *changes
 	closing sync.Once
 
@@ -64,7 +64,7 @@ func (c *Client) close() {
 		}
 		return none, nil
 	})
-	c.thread.end()
+	close(c.thread)
 }
 
 func (c *Client) read(afresh bool) (Reading, error) {

@@ -28,9 +28,8 @@ type facts struct {
 	state      uint32
 	isDefault  bool
 	name       string
-	formFactor uint32
-	hasForm    bool
-	container  string // in braces
+	formFactor *uint32 // nil: unknown
+	container  string  // in braces
 	hardware   windows.Hardware
 
 	mute     devices.Tri
@@ -39,7 +38,7 @@ type facts struct {
 }
 
 // remote reports whether another computer has the device. Such an endpoint is never reported, since the client runs here.
-func (f facts) remote() bool { return f.hasForm && f.formFactor == remote }
+func (f facts) remote() bool { return f.formFactor != nil && *f.formFactor == remote }
 
 // endpoint converts the facts.
 func (f facts) endpoint() devices.Endpoint {

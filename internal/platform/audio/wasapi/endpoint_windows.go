@@ -92,12 +92,12 @@ func (e *endpoint) readProperties(c *Client) error {
 		return fmt.Errorf("open its properties: %w", err)
 	}
 	defer store.release()
-	e.name = store.text("its name", keyName)
-	e.formFactor, e.hasForm = store.number("its form", keyFormFactor)
-	e.container = store.guid("its container", keyContainer)
+	e.name = property(store, "its name", keyName, (*variant).text)
+	e.formFactor = property(store, "its form", keyFormFactor, (*variant).number)
+	e.container = property(store, "its container", keyContainer, (*variant).guid)
 	if !e.identified {
 		id, path := c.adapterOf(e.device, store)
-		e.hardware = platform.Identify(instance(id, path, store.text("its adapter", keyAdapter)), c.parent)
+		e.hardware = platform.Identify(instance(id, path, property(store, "its adapter", keyAdapter, (*variant).text)), c.parent)
 		e.identified = store.err == nil && e.hardware != platform.Hardware{}
 	}
 	return store.err
@@ -139,7 +139,7 @@ func (c *Client) adapterOf(device *com.Object, failures *store) (id, path string
 		return "", path
 	}
 	defer properties.release()
-	id = properties.text("its adapter", keyInstance)
+	id = property(properties, "its adapter", keyInstance, (*variant).text)
 	failures.err = errors.Join(failures.err, properties.err)
 	return id, path
 }
@@ -247,37 +247,14 @@ func (s *store) fail(what string, err error) {
 	}
 }
 
-// value passes a property to decode, and frees it afterwards.
-func (s *store) value(what string, key propertyKey, decode func(*variant) error) {
+// property reads a property with decode. What cannot be read is the zero value.
+func property[T any](s *store, what string, key propertyKey, decode func(*variant) (T, error)) (value T) {
 	var v variant
 	err := s.object.Call(storeValue, uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&v)))
 	if err == nil {
-		err = decode(&v)
+		value, err = decode(&v)
 		_, _, _ = clearVariant.Call(uintptr(unsafe.Pointer(&v)))
 	}
 	s.fail(what, err)
-}
-
-func (s *store) text(what string, key propertyKey) (text string) {
-	s.value(what, key, func(v *variant) (err error) {
-		text, err = v.text()
-		return err
-	})
-	return text
-}
-
-func (s *store) number(what string, key propertyKey) (n uint32, ok bool) {
-	s.value(what, key, func(v *variant) (err error) {
-		n, ok, err = v.number()
-		return err
-	})
-	return n, ok
-}
-
-func (s *store) guid(what string, key propertyKey) (guid string) {
-	s.value(what, key, func(v *variant) (err error) {
-		guid, err = v.guid()
-		return err
-	})
-	return guid
+	return value
 }

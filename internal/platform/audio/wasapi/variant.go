@@ -52,12 +52,13 @@ func (v *variant) text() (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// number returns a number; false if there is none.
-func (v *variant) number() (uint32, bool, error) {
+// number returns a number, or nil.
+func (v *variant) number() (*uint32, error) {
 	if ok, err := v.want(typeNumber); !ok {
-		return 0, false, err
+		return nil, err
 	}
-	return uint32(v.Value), true, nil
+	n := uint32(v.Value)
+	return &n, nil
 }
 
 // guid returns a GUID in braces, or "".

@@ -42,10 +42,10 @@ func TestPropertiesAreReadByTheirTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a\uFFFDb", got)
 
-	n, ok, err := (&variant{Type: typeNumber, Value: 0xDEAD_0000_0005}).number()
+	n, err := (&variant{Type: typeNumber, Value: 0xDEAD_0000_0005}).number()
 	require.NoError(t, err)
-	require.True(t, ok)
-	require.EqualValues(t, 5, n, "of the 8 bytes 4 are the number's")
+	require.NotNil(t, n)
+	require.EqualValues(t, 5, *n, "of the 8 bytes 4 are the number's")
 
 	id := com.MustGUID("11223344-5566-7788-99AA-BBCCDDEEFF00")
 	guid, err := pointing(t, typeGUID, unsafe.Pointer(&id)).guid()
@@ -62,17 +62,17 @@ func TestPropertiesOfWrongTypesAreUnknown(t *testing.T) {
 		guid, err := v.guid()
 		require.Error(t, err, name)
 		require.Empty(t, guid)
-		_, ok, err := v.number()
+		n, err := v.number()
 		require.Error(t, err, name)
-		require.False(t, ok)
+		require.Nil(t, n)
 	}
 	empty := &variant{}
 	text, err := empty.text()
 	require.NoError(t, err)
 	require.Empty(t, text)
-	_, ok, err := empty.number()
+	n, err := empty.number()
 	require.NoError(t, err)
-	require.False(t, ok, "what is not there is not 0: that is the form of remote endpoints")
+	require.Nil(t, n, "what is not there is not 0: that is the form of remote endpoints")
 }
 
 func TestFactsMakeAnEndpoint(t *testing.T) {
@@ -113,8 +113,8 @@ func TestFactsMakeAnEndpoint(t *testing.T) {
 }
 
 func TestRemoteEndpointsAreTold(t *testing.T) {
-	require.True(t, facts{hasForm: true, formFactor: 0}.remote())
-	require.False(t, facts{hasForm: true, formFactor: 4}.remote())
+	require.True(t, facts{formFactor: new(uint32(0))}.remote())
+	require.False(t, facts{formFactor: new(uint32(4))}.remote())
 	require.False(t, facts{}.remote(), "of an unknown form")
 }
 

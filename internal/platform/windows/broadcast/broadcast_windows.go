@@ -1,3 +1,8 @@
+// Package broadcast receives the messages that Windows sends to all top-level windows: sleep, the end of the session, changes of settings
+// and devices.
+//
+// Message-only windows do not get them. So while there are subscriptions, the process has one invisible top-level window with a thread of
+// its own.
 package broadcast
 
 import (
@@ -56,7 +61,7 @@ func Subscribe(handle Handler, ids ...uint32) (*Subscription, error) {
 	hub.opening.Lock()
 	defer hub.opening.Unlock()
 	if hub.window == nil {
-		w, err := openWindow(dispatch)
+		w, err := openWindow()
 		if err != nil {
 			return nil, fmt.Errorf("hear what Windows tells all programs: %w", err)
 		}
@@ -122,8 +127,6 @@ func (s *Subscription) call(m Message) (answer uintptr, handled bool) {
 	return s.handle(m)
 }
 
-var shutdownOrder = windows.NewLazySystemDLL("kernel32.dll").NewProc("SetProcessShutdownParameters")
-
 // Ranks in the order of shutdown, highest first; the default is 0x280. Programs of one rank that agree to the end are ended before the
 // next rank is asked, and the user may cancel it at any point.
 const (
@@ -132,9 +135,7 @@ const (
 )
 
 // EndFirst has Windows announce the end of the session to this process before others.
-func EndFirst() { setOrder(endFirst) }
+func EndFirst() { _ = windows.SetProcessShutdownParameters(endFirst, 0) }
 
 // EndLast has Windows announce it to this process after others, so that it still runs if one of them has the user cancel it.
-func EndLast() { setOrder(endLast) }
-
-func setOrder(rank uintptr) { _, _, _ = shutdownOrder.Call(rank, 0) }
+func EndLast() { _ = windows.SetProcessShutdownParameters(endLast, 0) }

@@ -33,9 +33,6 @@ type window struct {
 	ended  chan struct{}
 }
 
-// receive handles the messages of the current window.
-var receive func(Message) (answer uintptr, handled bool)
-
 // runTask is the message that has the window call one of the tasks. As it is a message, tasks run also while a menu of the window is
 // open.
 const runTask = 0xbfff // the last one for a program's own use
@@ -46,9 +43,8 @@ var tasks struct {
 	list []func()
 }
 
-// openWindow creates the window, of which there is one at a time. Its thread calls take for each message.
-func openWindow(take func(Message) (uintptr, bool)) (*window, error) {
-	receive = take
+// openWindow creates the window, of which there is one at a time. Its thread dispatches the messages.
+func openWindow() (*window, error) {
 	w := &window{ended: make(chan struct{})}
 	ready := make(chan error, 1)
 	go func() {
@@ -171,7 +167,7 @@ func handleMessage(window uintptr, id uint32, param, data uintptr) uintptr {
 		callTask()
 		return 0
 	}
-	if answer, handled := receive(Message{id, param, data}); handled {
+	if answer, handled := dispatch(Message{id, param, data}); handled {
 		return answer
 	}
 	if id == Close {

@@ -1,3 +1,5 @@
+// Package wasapitest stands in for Windows' Core Audio within the process of a test, and has what Wine's lacks: containers, mutes set by
+// other programs, plugging, effects, and failures of every kind. It tests how we call and are called, not Windows.
 package wasapitest
 
 import (
@@ -79,9 +81,7 @@ func (s *Server) Plug(e Endpoint) {
 
 // Unplug removes an endpoint.
 func (s *Server) Unplug(id string) {
-	s.mu.Lock()
-	delete(s.endpoints, id)
-	s.mu.Unlock()
+	s.Vanish(id)
 	s.tell(onRemoved, id)
 }
 
@@ -132,10 +132,8 @@ type volumeNotice struct {
 
 // Volume notifies the listeners of an endpoint of its mute, as when its volume has changed.
 func (s *Server) Volume(id string) {
-	s.mu.Lock()
-	e := s.endpoints[id]
-	notice := volumeNotice{muted: int32(flag(e != nil && e.Mute))}
-	s.mu.Unlock()
+	e, _ := s.endpoint(id)
+	notice := volumeNotice{muted: int32(flag(e.Mute))}
 	s.volumes.each(id, func(c *com.Object) { _ = c.Call(onVolume, uintptr(unsafe.Pointer(&notice))) })
 }
 

@@ -1,3 +1,4 @@
+// Package broadcasttest sends messages to the window of package broadcast from another process, as Windows does.
 package broadcasttest
 
 import (
@@ -80,8 +81,6 @@ const OtherRank = 0x280
 func Rank(t *testing.T) (rank uint32) {
 	t.Helper()
 	var flags uint32
-	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessShutdownParameters").Call(
-		uintptr(unsafe.Pointer(&rank)), uintptr(unsafe.Pointer(&flags)))
-	require.NotZero(t, ok, "%v", err)
+	require.NoError(t, windows.GetProcessShutdownParameters(&rank, &flags))
 	return rank
 }

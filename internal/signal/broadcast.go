@@ -1,9 +1,8 @@
-// Package broadcast wakes everyone who waits for a change.
-package broadcast
+package signal
 
 import "sync"
 
-// A Broadcast notifies any number of waiting goroutines. The zero value is ready to use.
+// A Broadcast wakes everyone who waits for a change. The zero value is ready to use.
 type Broadcast struct {
 	mu      sync.Mutex
 	changed chan struct{} // nil when nobody waits
