@@ -322,6 +322,9 @@ func serviceLogsCommand() *cobra.Command {
 		Use:   "logs",
 		Short: "Show the log of the installed agent",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if lines < 0 {
+				return badInput(fmt.Errorf("--lines %d: want 0 or more", lines))
+			}
 			m, err := serviceManager()
 			if err != nil {
 				return err
