@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
@@ -150,14 +149,4 @@ func (s *Settings) ipcFolders(host Host) []string {
 		return slices.Clone(named)
 	}
 	return paths.ClientSockets(runtime.GOOS, host.Getenv)
-}
-
-// Host is what an agent, or a program that asks one, takes from its machine. Tests and the demo have
-// hosts of their own, which have nothing of the user's.
-type Host struct {
-	Getenv     func(string) string    // the user's environment
-	Executable func() (string, error) // this program, beside which its brand file lies; nil: it has none
-	HIDRoot    string                 // the folder that holds the sys and dev of HID devices; "": the system's
-
-	StopTimeout time.Duration // for clients to be told of the agent's end; 0: as long as a user would wait
 }

@@ -2,19 +2,6 @@ package devices
 
 import "regexp"
 
-// OS is a GOOS value.
-type OS string
-
-// The supported systems.
-const (
-	Windows OS = "windows"
-	Darwin  OS = "darwin"
-	Linux   OS = "linux"
-)
-
-// Enum lists the names that a file may use.
-func (OS) Enum() []string { return Names([]OS{Windows, Darwin, Linux}) }
-
 // Rules describe a vendor's products on one OS. They must not be changed after NewResolver.
 type Rules struct {
 	Vendor   Company

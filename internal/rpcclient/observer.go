@@ -127,22 +127,3 @@ func (c *Client) refusals(p *peer) string {
 	}
 	return strings.Join(why, "; ")
 }
-
-// Event is something that happened with a client, for metrics.
-type Event string
-
-// The events. Each is reported with its transport.
-const (
-	Connected         Event = "connected"          // the first session with a client since it started
-	Reconnected       Event = "reconnected"        // a further session with it
-	ConnectionRefused Event = "connection refused" // with a code that says why
-	ListRefused       Event = "list refused"       // it is sent again
-	TokenAwaited      Event = "token awaited"      // a connection or a list has to wait for the client's rate limit
-)
-
-// countRefusal reports ConnectionRefused if err says so.
-func (c *Client) countRefusal(over Transport, err error) {
-	if errors.Is(err, &refusalError{Phase: phaseConnect}) {
-		c.opts().OnEvent(ConnectionRefused, over)
-	}
-}
