@@ -77,14 +77,16 @@ func measureFlood(ctx context.Context, b *bench, labs []*lab) []row {
 // last, in whatever order they arrive; the last has a flag that no push before it has.
 func connectPushers(ctx context.Context, c *child) *changer {
 	f := &changer{}
+	var pushers []*pusher
 	for range floodConnections {
 		p, err := dialPusher(ctx, c.controlSocket())
 		c.check(err)
 		c.cleanup(p.Close)
+		pushers = append(pushers, p)
 		f.sources = append(f.sources, func(_ context.Context, n int) error { return p.push(n+1, muted(n%2 == 0)) })
-		f.last = func(_ context.Context, n int) error { // over any of them
-			return p.push(n+1, `{"hardware_mute":true,"noise_suppression":true}`)
-		}
+	}
+	f.last = func(_ context.Context, n int) error {
+		return pushers[0].push(n+1, `{"hardware_mute":true,"noise_suppression":true}`)
 	}
 	f.isLast = func(p fakeserver.Payload) bool {
 		suppresses := func(d fakeserver.Device) bool { return d.NoiseSuppression != nil && *d.NoiseSuppression }

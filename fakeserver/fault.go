@@ -114,7 +114,7 @@ func (f *Fault) setArgument(a argument, text string) (err error) {
 	return err
 }
 
-func (f Fault) argument(a argument) string {
+func (f Fault) argumentText(a argument) string {
 	switch {
 	case a == delayArgument:
 		return "=" + f.Delay.String()
@@ -187,6 +187,18 @@ func (s faultSpec) appliesTo(t Transport) bool {
 	return s.only == nil || slices.Contains(s.only, t)
 }
 
+func joinTransports(list []Transport, word string) string {
+	text := string(list[0])
+	for i, t := range list[1:] {
+		if i == len(list)-2 {
+			text += " " + word + " " + string(t)
+		} else {
+			text += ", " + string(t)
+		}
+	}
+	return text
+}
+
 // check says what is invalid in a fault, so that a test never waits for one that
 // cannot happen.
 func (f Fault) check() error {
@@ -198,10 +210,9 @@ func (f Fault) check() error {
 	case !ok:
 		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
-		return fmt.Errorf("fault %s: unknown transport %q, want websocket, http or ipc", f.Kind, f.Transport)
+		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
 	case f.Transport != "" && !spec.appliesTo(f.Transport):
-		only := strings.ReplaceAll(strings.Trim(fmt.Sprint(spec.only), "[]"), " ", " and ") // two at the most
-		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, only, f.Transport)
+		return fmt.Errorf("fault %s: only ever meets %s, not %s", f.Kind, joinTransports(spec.only, "and"), f.Transport)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: cannot apply %d times", f.Kind, f.Times)
 	case f.Kind == FaultRefuse && (f.Times > 0 || f.Transport != "" && f.Transport != IPC):
@@ -277,7 +288,7 @@ func (f Fault) String() string {
 		b.WriteString(string(f.Transport) + "/")
 	}
 	spec, _ := specOf(f.Kind)
-	return b.String() + string(f.Kind) + f.argument(spec.arg)
+	return b.String() + string(f.Kind) + f.argumentText(spec.arg)
 }
 
 // FaultHelp lists every fault with its argument and effect, one per line.

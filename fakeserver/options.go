@@ -103,27 +103,31 @@ func (o Options) withDefaults() (Options, error) {
 	o.KeepPayloads = cmp.Or(o.KeepPayloads, 100_000)
 	o.Network = cmp.Or[Network](o.Network, thisMachine{})
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	return o, o.check()
+}
+
+func (o Options) check() error {
 	if err := checkPorts(o.Ports); err != nil {
-		return o, err
+		return err
 	}
 	for _, id := range o.ClientIDs {
 		if !isSnowflake(id) {
-			return o, fmt.Errorf("client id %q: not a snowflake (17 to 20 decimal digits)", id)
+			return fmt.Errorf("client id %q: not a snowflake (17 to 20 decimal digits)", id)
 		}
 	}
 	switch {
 	case o.NoTCP && o.IPCDir == "":
-		return o, errors.New("no transport left: neither TCP nor IPC")
+		return errors.New("no transport left: neither TCP nor IPC")
 	case o.NoWebSocket && o.NoHTTP && o.IPCDir == "":
-		return o, errors.New("no transport left: WebSocket and HTTP are both switched off")
+		return errors.New("no transport left: WebSocket and HTTP are both switched off")
 	case o.Bucket < -1:
-		return o, fmt.Errorf("bucket %d: want how many are let through at once, or -1 for no limit", o.Bucket)
+		return fmt.Errorf("bucket %d: want how many are let through at once, or -1 for no limit", o.Bucket)
 	case o.Refill < 0:
-		return o, fmt.Errorf("refill %s: below zero", o.Refill)
+		return fmt.Errorf("refill %s: below zero", o.Refill)
 	case o.KeepPayloads < 0:
-		return o, fmt.Errorf("cannot keep %d payloads", o.KeepPayloads)
+		return fmt.Errorf("cannot keep %d payloads", o.KeepPayloads)
 	}
-	return o, o.Fault.check()
+	return o.Fault.check()
 }
 
 func checkPorts(ports []int) error {

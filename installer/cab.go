@@ -10,12 +10,12 @@ import (
 func cabinet(tree Tree, at time.Time, how effort) []byte {
 	var files, data, all bytes.Buffer
 	year, month, day := at.Date()
-	date, clock := uint16((year-1980)<<9|int(month)<<5|day), uint16(at.Hour()<<11|at.Minute()<<5|at.Second()/2) // as MS-DOS has them
+	dosDate, dosTime := uint16((year-1980)<<9|int(month)<<5|day), uint16(at.Hour()<<11|at.Minute()<<5|at.Second()/2)
 	for i, f := range tree {
 		_ = binary.Write(&files, binary.LittleEndian, struct {
 			Size, Offset              uint32
 			Folder, Date, Time, Flags uint16
-		}{uint32(len(f.Data)), uint32(all.Len()), 0, date, clock, 0x20})
+		}{uint32(len(f.Data)), uint32(all.Len()), 0, dosDate, dosTime, 0x20})
 		files.WriteString(fileKey(i) + "\x00")
 		all.Write(f.Data)
 	}

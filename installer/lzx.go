@@ -71,7 +71,7 @@ func (r *recent) wordsOf(t token, text []byte) words {
 	r.use(t.distance)
 	w := words{256 + 8*slot + min(t.length-minMatch, 7), -1, further, bits}
 	if t.length > 8 {
-		w.length = mainWords + t.length - 9
+		w.length = t.length - 9
 	}
 	return w
 }
@@ -172,7 +172,7 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 	best[0].recent = recent{1, 1, 1}
 	for i := range to - from {
 		here := &best[i]
-		if price := here.price + p[all[from+i]]; price < best[i+1].price {
+		if price := here.price + p.main[all[from+i]]; price < best[i+1].price {
 			best[i+1] = arrival{price, token{length: 1}, here.recent}
 		}
 		take := func(m token, shortest int) {
@@ -183,9 +183,9 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 				shortest = m.length
 			}
 			for length := shortest; length <= m.length; length++ {
-				price := here.price + p[256+8*slot+min(length-minMatch, 7)] + float64(bits)
+				price := here.price + p.main[256+8*slot+min(length-minMatch, 7)] + float64(bits)
 				if length > 8 {
-					price += p[mainWords+length-9]
+					price += p.length[length-9]
 				}
 				if price < best[i+length].price {
 					best[i+length] = arrival{price, token{length, m.distance}, next}
@@ -211,44 +211,49 @@ func cheapest(all []byte, from, to int, found [][]token, p *prices) (tokens []to
 	return tokens
 }
 
-// Of all words, those of the main code come first, and then those of the code of lengths.
-const allWords = mainWords + lengthWords
-
-// usage is how often each word is used.
-type usage [allWords]int
+// usage counts how often each word is used.
+type usage struct {
+	main   [mainWords]int
+	length [lengthWords]int
+}
 
 // count adds the words of tokens that stand for a text.
 func (u *usage) count(text []byte, tokens []token, r *recent) {
 	for _, t := range tokens {
 		w := r.wordsOf(t, text)
-		u[w.main]++
+		u.main[w.main]++
 		if w.length >= 0 {
-			u[w.length]++
+			u.length[w.length]++
 		}
 		text = text[t.length:]
 	}
 }
 
-// prices are what each word takes, in bits.
-type prices [allWords]float64
+type prices struct {
+	main   [mainWords]float64
+	length [lengthWords]float64
+}
 
 func (u *usage) prices() *prices {
 	p := new(prices)
-	for _, code := range [][2]int{{0, mainWords}, {mainWords, allWords}} {
+	for _, c := range []struct {
+		used   []int
+		prices []float64
+	}{{u.main[:], p.main[:]}, {u.length[:], p.length[:]}} {
 		total := 1
-		for _, n := range u[code[0]:code[1]] {
+		for _, n := range c.used {
 			total += n
 		}
-		for i := code[0]; i < code[1]; i++ {
-			p[i] = math.Log2(float64(total)) - math.Log2(max(float64(u[i]), 0.4))
+		for i, n := range c.used {
+			c.prices[i] = math.Log2(float64(total)) - math.Log2(max(float64(n), 0.4))
 		}
 	}
-	if *u == (usage{}) { // nothing is known yet
-		for i := range p {
-			p[i] = 6
-			if i < mainWords {
-				p[i] = 9
-			}
+	if u.main == [mainWords]int{} { // nothing is known yet
+		for i := range p.main {
+			p.main[i] = 9
+		}
+		for i := range p.length {
+			p.length[i] = 6
 		}
 	}
 	return p
@@ -303,10 +308,11 @@ func codeOf(lengths []int) []int {
 // encoder writes frames: words of 16 bits, the highest bit first.
 type encoder struct {
 	recent
-	before [allWords]int // the lengths of words in the block before
-	out    []byte
-	held   uint64
-	n      int
+	mainLengths   [mainWords]int // of the block before
+	lengthLengths [lengthWords]int
+	out           []byte
+	held          uint64
+	n             int
 }
 
 func (e *encoder) write(value, bits int) {
@@ -337,17 +343,17 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 	const verbatim = 1
 	e.write(verbatim, 3)
 	e.write(size, 24)
-	lengths := slices.Concat(wordLengths(used[:mainWords], longestWord), wordLengths(used[mainWords:], longestWord))
-	for _, part := range [][2]int{{0, 256}, {256, mainWords}, {mainWords, allWords}} {
-		e.lengths(e.before[part[0]:part[1]], lengths[part[0]:part[1]])
-	}
-	code := slices.Concat(codeOf(lengths[:mainWords]), codeOf(lengths[mainWords:]))
+	mainLengths, lengthLengths := wordLengths(used.main[:], longestWord), wordLengths(used.length[:], longestWord)
+	e.lengths(e.mainLengths[:256], mainLengths[:256])
+	e.lengths(e.mainLengths[256:], mainLengths[256:])
+	e.lengths(e.lengthLengths[:], lengthLengths)
+	mains, lengths := codeOf(mainLengths), codeOf(lengthLengths)
 	at := 0
 	for _, t := range tokens {
 		w := e.wordsOf(t, text[at:])
-		e.write(code[w.main], lengths[w.main])
+		e.write(mains[w.main], mainLengths[w.main])
 		if w.length >= 0 {
-			e.write(code[w.length], lengths[w.length])
+			e.write(lengths[w.length], lengthLengths[w.length])
 		}
 		e.write(w.further, w.bits)
 		if at += t.length; at%frameSize == 0 || at == size {

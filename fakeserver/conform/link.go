@@ -41,10 +41,12 @@ type link struct {
 	write     func(kind uint32, message []byte) error // kind is an opcode or a WebSocket message type
 	in        chan event
 	done      chan struct{}
+	once      sync.Once
 	reader    sync.WaitGroup
 	dead      bool            // the server closed it
 	nonces    map[string]bool // of commands sent
-	ready     answer          // READY; nil until it came
+
+	readyAnswer answer // READY; nil until it came
 }
 
 // newLink starts reading; next returns the next event, finally an eventClosed.
@@ -71,8 +73,10 @@ func newLink(t Transport, conn net.Conn, next func() event, write func(uint32, [
 
 // close closes the connection and waits for the reader.
 func (l *link) close() {
-	close(l.done)
-	_ = l.conn.Close()
+	l.once.Do(func() {
+		close(l.done)
+		_ = l.conn.Close()
+	})
 	l.reader.Wait()
 }
 
@@ -132,7 +136,7 @@ func (l *link) awaitReady(ctx context.Context, wait time.Duration) (outcome, err
 		if e.kind != eventText || !ok || a.text("cmd") != "DISPATCH" || a.text("evt") != "READY" {
 			return outcome{got: "not READY", detail: compact(e.data)}, true
 		}
-		l.ready = a
+		l.readyAnswer = a
 		return outcome{got: ready}, true
 	})
 	if o.got == silence {

@@ -53,8 +53,8 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 		}
 		return nil, got, err
 	}
-	r.readyAnswers[o.transport] = l.ready
-	if user := l.ready.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
+	r.readyAnswers[o.transport] = l.readyAnswer
+	if user := l.readyAnswer.object("data")["user"]; o.transport == IPC && user != nil && string(user) != "null" {
 		got.got = readyUser
 	}
 	return l, got, nil

@@ -22,10 +22,8 @@ import (
 //
 // The file is everything that its writers say. A statement that is no longer in it is taken back at once. A file that cannot be used
 // changes nothing: what it said before ends with its lease.
-//
-// Close ends Wait. What was said stays in force until its lease ends.
 type stateFile struct {
-	*files.StateFile
+	file *files.StateFile
 	path string
 	log  *slog.Logger
 	push func(engine.Push) (engine.Pushed, error)
@@ -54,19 +52,25 @@ func newStateFile(path string, log *slog.Logger, push func(engine.Push) (engine.
 	if err != nil {
 		return nil, err
 	}
-	return &stateFile{StateFile: file, path: path, log: log, push: push, boot: power.Started}, nil
+	return &stateFile{file: file, path: path, log: log, push: push, boot: power.Started}, nil
 }
 
 // Name returns the name of the only state file.
 func (f *stateFile) Name() string { return "state-file" }
+
+// Wait returns when the file may have changed.
+func (f *stateFile) Wait(ctx context.Context) error { return f.file.Wait(ctx) }
+
+// Close ends Wait. What was said stays in force until its lease ends.
+func (f *stateFile) Close() error { return f.file.Close() }
 
 // Notes says why the file, or a state in it, has no effect.
 func (f *stateFile) Notes() []health.Condition { return f.notes }
 
 // Read reads the file and pushes what it says.
 func (f *stateFile) Read(ctx context.Context) error {
-	content, err := f.StateFile.Read(ctx)
-	f.notes = f.StateFile.Notes()
+	content, err := f.file.Read(ctx)
+	f.notes = f.file.Notes()
 	var pushes []control.StatedPush
 	switch {
 	case err == nil:

@@ -16,8 +16,16 @@ func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 		case !c.Flag.Origin.Stale:
 			return c.Flag
 		default:
-			ranked := inst.ranked(f, e, behind)
-			return ranked[slices.IndexFunc(ranked, Considered.known)].Flag
+			return firstKnown(inst.ranked(f, e, behind))
+		}
+	}
+	return Flag{}
+}
+
+func firstKnown(ranked []Considered) Flag {
+	for _, c := range ranked {
+		if c.known() {
+			return c.Flag
 		}
 	}
 	return Flag{}

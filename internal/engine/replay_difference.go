@@ -19,9 +19,9 @@ type Difference struct {
 func (d Difference) String() string {
 	switch {
 	case d.Recorded == nil:
-		return fmt.Sprintf("at %v a list that is not in the recording:\n  replayed %s", time.Duration(d.Replayed.T), text(*d.Replayed))
+		return fmt.Sprintf("at %v a list that is not in the recording:\n  replayed %s", time.Duration(d.Replayed.T), jsonText(*d.Replayed))
 	case d.Replayed == nil:
-		return fmt.Sprintf("at %v a list that does not come:\n  recorded %s", time.Duration(d.Recorded.T), text(*d.Recorded))
+		return fmt.Sprintf("at %v a list that does not come:\n  recorded %s", time.Duration(d.Recorded.T), jsonText(*d.Recorded))
 	default:
 		lines := []string{fmt.Sprintf("at %v another list:", time.Duration(d.Recorded.T))}
 		for _, f := range d.Fields {
@@ -31,7 +31,7 @@ func (d Difference) String() string {
 	}
 }
 
-func text(value any) string {
+func jsonText(value any) string {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
@@ -87,7 +87,7 @@ func (r Replayed) key(rec Record) string {
 	if !r.Exact {
 		rec.T, rec.List = 0, &List{Devices: rec.List.Devices}
 	}
-	return text(rec)
+	return jsonText(rec)
 }
 
 // align pairs the elements of a and b in their order: as many equal ones as possible, and the rest one by one.

@@ -35,7 +35,7 @@ func said(value any) string {
 	if value == nil {
 		return "nothing"
 	}
-	return text(value)
+	return jsonText(value)
 }
 
 // fieldsThatDiffer returns what differs between two lists; for an exact replay, times and generations too.
@@ -49,10 +49,9 @@ func fieldsThatDiffer(recorded, replayed Record, exact bool) (out []FieldDiffere
 	namesA, a := byName(recorded.List.Devices)
 	namesB, b := byName(replayed.List.Devices)
 	for _, name := range slices.Concat(namesA, slices.DeleteFunc(slices.Clone(namesB), func(n string) bool { return a[n] != nil })) {
-		was, wasThere := a[name].(map[string]any)
-		is, isThere := b[name].(map[string]any)
-		if !wasThere || !isThere {
-			out = append(out, FieldDifference{Device: name, Recorded: a[name], Replayed: b[name]})
+		was, is := a[name], b[name]
+		if was == nil || is == nil {
+			out = append(out, FieldDifference{Device: name, Recorded: orNil(was), Replayed: orNil(is)})
 			continue
 		}
 		both := maps.Clone(was)
@@ -70,8 +69,8 @@ func fieldsThatDiffer(recorded, replayed Record, exact bool) (out []FieldDiffere
 }
 
 // byName returns the names of devices in order, and the fields of each.
-func byName(list []devices.Device) (names []string, said map[string]any) {
-	said = make(map[string]any)
+func byName(list []devices.Device) (names []string, said map[string]map[string]any) {
+	said = make(map[string]map[string]any)
 	for _, d := range list {
 		name := fmt.Sprintf("%s %q", d.Type, d.ID)
 		var fields map[string]any
@@ -80,4 +79,11 @@ func byName(list []devices.Device) (names []string, said map[string]any) {
 		}
 	}
 	return names, said
+}
+
+func orNil(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
 }

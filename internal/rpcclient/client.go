@@ -83,7 +83,7 @@ func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
-		p.outbox.askResend(false)
+		p.outbox.askResend()
 	}
 	c.resendAsked = true
 	c.scanSignal.Notify()
@@ -98,7 +98,7 @@ func (c *Client) Repeat() {
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
 		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.outbox.askResend(true)
+			p.outbox.askRepeat()
 		}
 	}
 }

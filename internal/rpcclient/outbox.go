@@ -27,11 +27,19 @@ func (m *outbox) put(s devices.Snapshot) {
 	m.news.Notify()
 }
 
-// askResend makes the next take report that the whole list must be sent again; repeat: because of another application.
-func (m *outbox) askResend(repeat bool) {
+// askResend makes the next take report that the whole list must be sent again.
+func (m *outbox) askResend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.resend, m.repeat = true, m.repeat || repeat
+	m.resend = true
+	m.news.Notify()
+}
+
+// askRepeat is like askResend, with another application as the reason.
+func (m *outbox) askRepeat() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.resend, m.repeat = true, true
 	m.news.Notify()
 }
 

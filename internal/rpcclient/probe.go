@@ -151,7 +151,7 @@ func (c *Client) resendOthers(p *peer) {
 	defer c.mu.Unlock()
 	for _, q := range c.peers {
 		if q != p {
-			q.outbox.askResend(false)
+			q.outbox.askResend()
 		}
 	}
 }

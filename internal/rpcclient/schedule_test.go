@@ -154,7 +154,7 @@ func (s schedule) play(t *testing.T) []posted {
 	for i, c := range s.changes {
 		for len(resends) > 0 && resends[0] < c.at {
 			time.Sleep(time.Until(l.start.Add(resends[0])))
-			b.outbox.askResend(false)
+			b.outbox.askResend()
 			synctest.Wait()
 			resends = resends[1:]
 		}

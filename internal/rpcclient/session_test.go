@@ -405,15 +405,15 @@ func TestSessionResends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
-		b.outbox.askResend(false) // before there is anything to send
+		b.outbox.askResend() // before there is anything to send
 		synctest.Wait()
 		require.Empty(t, b.link.lists())
 		b.put(1, devices.True)
 		time.Sleep(500 * time.Millisecond)
-		b.outbox.askResend(false) // while a list is in flight: it may have been taken before the client lost it
+		b.outbox.askResend() // while a list is in flight: it may have been taken before the client lost it
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 2)
-		b.outbox.askResend(false)
+		b.outbox.askResend()
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 3)
 		time.Sleep(time.Hour)
@@ -538,7 +538,7 @@ func TestMailboxKeepsTheNewest(t *testing.T) {
 	for g := uint64(1); g <= 3; g++ {
 		m.put(devices.Snapshot{Generation: g})
 	}
-	m.askResend(false)
+	m.askResend()
 	require.Len(t, m.news, 1)
 	s, ok, resend, _ := m.take()
 	require.True(t, ok)

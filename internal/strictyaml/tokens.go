@@ -52,11 +52,11 @@ func checkTokens(doc *Document, tokens token.Tokens, lines []string) *Problem {
 var cutEscape = regexp.MustCompile(`^([^"'#]|"([^"\\]|\\.)*"|'[^']*')*"([^"\\]|\\.)*\\(x[^"]?|u[^"]{0,3}|U[^"]{0,7})$`)
 
 type tokenChecker struct {
-	lines        []string
-	blocks       bool // blocks of text are allowed
-	begun, ended bool // the document was, by a marker or its content
-	nesting      nesting
-	before       *token.Token // the last one that is not a comment or marker
+	lines   []string
+	blocks  bool // blocks of text are allowed
+	parts   documentParts
+	nesting nesting
+	before  *token.Token // the last one that is not a comment or marker
 }
 
 func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
@@ -67,17 +67,11 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if what, bad := unsupported[tk.Type]; bad && (!block || !c.blocks) {
 		return what[0], what[1]
 	}
-	header := tk.Type == token.DocumentHeaderType
-	switch {
-	case tk.Type == token.CommentType:
-		return "", ""
-	case tk.Type == token.DocumentEndType:
-		c.ended = true
-		return "", ""
-	case c.ended, header && c.begun:
+	if !c.parts.add(tk) {
 		return "a second document begins here", "one document per file"
 	}
-	if c.begun = true; header {
+	switch tk.Type {
+	case token.CommentType, token.DocumentHeaderType, token.DocumentEndType:
 		return "", ""
 	}
 	if message := c.nesting.add(tk); message != "" {
@@ -87,11 +81,37 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 	if quoted && (overLines(tk) || cutEscape.MatchString(c.lines[tk.Position.Line-1])) { // the library would report it at the next quote
 		return noQuote, "quoted text must end on its line"
 	}
-	if tk.Type != token.StringType || c.before.Type != token.LiteralType && c.before.Type != token.FoldedType { // not the text of a block
+	if !textOfBlock(tk, c.before) {
 		message, hint = checkToken(tk, c.before, c.nesting.flow > 0)
 	}
 	c.before = tk
 	return message, hint
+}
+
+// textOfBlock reports whether tk is the text after a | or >.
+func textOfBlock(tk, before *token.Token) bool {
+	return tk.Type == token.StringType && (before.Type == token.LiteralType || before.Type == token.FoldedType)
+}
+
+// documentParts are the parts of a document seen so far.
+type documentParts struct{ header, content, end bool }
+
+// add reports whether tk still belongs to the first document.
+func (p *documentParts) add(tk *token.Token) bool {
+	switch tk.Type {
+	case token.CommentType:
+		return true
+	case token.DocumentHeaderType:
+		first := !p.header && !p.content && !p.end
+		p.header = true
+		return first
+	case token.DocumentEndType:
+		p.end = true
+		return true
+	default:
+		p.content = true
+		return !p.end
+	}
 }
 
 // nesting tracks how deep lists and keys are nested.

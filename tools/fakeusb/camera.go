@@ -128,6 +128,9 @@ func (c *camera) Control(s Setup, _ []byte) ([]byte, error) {
 	if reply, handled, err := c.standard.control(s); handled {
 		return reply, err
 	}
+	if s.recipient() != recipientInterface {
+		return nil, errStall
+	}
 	switch {
 	case s.iface() == cameraStreaming && (s.selector() == controlProbe || s.selector() == controlCommit):
 		return streamControl(s.Request)

@@ -107,8 +107,8 @@ func newStandardDevice(s Spec, class [3]uint8, config []byte) (*standardDevice, 
 	}, nil
 }
 
-// control answers a standard request to the device or, as far as all interfaces are alike, to an interface. It stalls what is for neither.
-// handled is false for what else an interface is asked.
+// control answers a standard request to the device or, as far as all interfaces are alike, to an interface. handled is false
+// for everything else.
 func (d *standardDevice) control(s Setup) (reply []byte, handled bool, err error) {
 	const (
 		getStatus        = 0
@@ -119,11 +119,14 @@ func (d *standardDevice) control(s Setup) (reply []byte, handled bool, err error
 		getInterface     = 10
 		setInterface     = 11
 	)
-	if !s.standard() || s.Request == requestGetDescriptor && s.recipient() != recipientDevice {
-		return nil, s.recipient() != recipientInterface, errStall
+	if !s.standard() {
+		return nil, false, nil
 	}
 	switch s.Request {
 	case requestGetDescriptor:
+		if s.recipient() != recipientDevice {
+			return nil, false, nil
+		}
 		reply, err = d.descriptor(s)
 		return reply, true, err
 	case getStatus:

@@ -171,6 +171,9 @@ func (h *headset) Control(s Setup, data []byte) ([]byte, error) {
 	if reply, handled, err := h.standard.control(s); handled {
 		return reply, err
 	}
+	if s.recipient() != recipientInterface {
+		return nil, errStall
+	}
 	switch s.iface() {
 	case headsetControl:
 		return h.feature(s, data)

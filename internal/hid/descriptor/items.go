@@ -65,6 +65,8 @@ const (
 	globalItem = 0x04
 )
 
+func (it item) kind() byte { return it.tag & 0x0c }
+
 func (it item) unsigned() uint32 {
 	var wide [4]byte
 	copy(wide[:], it.data)

@@ -7,8 +7,7 @@ import (
 )
 
 // Parse parses a report descriptor. It is at least as lenient as Linux and accepts fields without a usage,
-// unbalanced collections and unknown items. After an error, a fault of the device, the positions of
-// fields would be uncertain.
+// unbalanced collections and unknown items. An error means a faulty device, whose fields could not be located.
 func Parse(b []byte) (*Descriptor, error) {
 	if len(b) > maxDescriptor {
 		return nil, fmt.Errorf("report descriptor: byte %d: it has %d bytes; at most %d are possible", maxDescriptor, len(b), maxDescriptor)
@@ -37,7 +36,7 @@ type parser struct {
 }
 
 func (p *parser) item(it item) error {
-	switch it.tag & 0x0c {
+	switch it.kind() {
 	case mainItem:
 		p.local.complete(p.global.page)
 		defer func() { p.local = localItems{} }()

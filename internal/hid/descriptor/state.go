@@ -44,7 +44,7 @@ func (l *localItems) add(first, last uint32, extended bool) {
 	if l.set == usageSetOpen {
 		l.set = usageSetTaken
 	}
-	l.usages = append(l.usages, usageRange{first, last, l.usages.len() + int(last-first) + 1, extended})
+	l.usages = l.usages.add(first, last, extended)
 }
 
 // addRange appends a range as soon as both ends are known. A range that is empty or spans pages is ignored.

@@ -18,6 +18,10 @@ type usageRange struct {
 // usageList is the usages of a main item, in order.
 type usageList []usageRange
 
+func (l usageList) add(first, last uint32, extended bool) usageList {
+	return append(l, usageRange{first: first, last: last, end: l.len() + int(last-first) + 1, extended: extended})
+}
+
 func (l usageList) len() int {
 	if len(l) == 0 {
 		return 0

@@ -30,14 +30,20 @@ type Machine struct {
 	pid   string // of its process 1, in the namespace of this process
 }
 
-// cgroups returns the mount point of cgroup v2, or an error if this machine lacks something that no package provides.
-func cgroups() (string, error) {
+// lacking returns an error if this machine lacks something that no package provides.
+func lacking() error {
 	if os.Geteuid() != 0 {
-		return "", errors.New("a systemd of the test's own needs root, to make namespaces")
+		return errors.New("a systemd of the test's own needs root, to make namespaces")
 	}
 	if out, err := exec.Command("unshare", "--fork", "--pid", "--mount", "true").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("a systemd of the test's own needs the right to make namespaces (CAP_SYS_ADMIN): %s", bytes.TrimSpace(out))
+		return fmt.Errorf("a systemd of the test's own needs the right to make namespaces (CAP_SYS_ADMIN): %s", bytes.TrimSpace(out))
 	}
+	_, err := cgroups()
+	return err
+}
+
+// cgroups returns the mount point of cgroup v2.
+func cgroups() (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
 		if f := strings.Fields(line); f[2] == "cgroup2" && !strings.HasPrefix(f[3], "ro") {
@@ -56,8 +62,7 @@ func Boot(tb testing.TB) *Machine {
 			tb.Fatalf("boot systemd: %v; is all there that `make deps` installs?", err)
 		}
 	}
-	root, err := cgroups()
-	if err != nil {
+	if err := lacking(); err != nil {
 		tb.Skip(err)
 	}
 	for _, program := range []string{"/lib/systemd/systemd", "dbus-daemon", "nsenter", "unshare", "runuser", "useradd", "loginctl"} {
@@ -66,6 +71,8 @@ func Boot(tb testing.TB) *Machine {
 	}
 	must(os.Chmod(filepath.Dir(m.Share), 0o755))
 	must(os.Chmod(m.Share, 0o755))
+	root, err := cgroups()
+	must(err)
 	group, err := os.MkdirTemp(root, "systemd-test")
 	must(err)
 	tb.Cleanup(func() { removeGroups(tb, group) })

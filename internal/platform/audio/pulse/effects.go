@@ -178,10 +178,10 @@ func nativeEchoCancel(m Module) EchoCancel {
 	if !ok {
 		return e
 	}
-	e.SourceName = cmp.Or(spaGet[string](spaGet[map[string]any](args, "source.props"), "node.name"), pipeWireSource)
-	capture := spaGet[map[string]any](args, "capture.props")
-	e.SourceMaster = nodeName(cmp.Or(spaGet[string](capture, "target.object"), spaGet[string](capture, "node.target")))
-	if cmp.Or(spaGet[string](args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
+	e.SourceName = cmp.Or(spaText(spaSub(args, "source.props"), "node.name"), pipeWireSource)
+	capture := spaSub(args, "capture.props")
+	e.SourceMaster = nodeName(cmp.Or(spaText(capture, "target.object"), spaText(capture, "node.target")))
+	if cmp.Or(spaText(args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
 		return e
 	}
 	e.EchoCancellation = devices.True
@@ -205,15 +205,19 @@ func spaOptions(v any) (map[string]string, bool) {
 		}
 	}
 	for k := range object {
-		options[k] = spaGet[string](object, k)
+		options[k] = spaText(object, k)
 	}
 	return options, true
 }
 
-// spaGet returns a value of that type, or the zero value.
-func spaGet[T any](m map[string]any, key string) T {
-	value, _ := m[key].(T)
-	return value
+func spaSub(m map[string]any, key string) map[string]any {
+	sub, _ := m[key].(map[string]any)
+	return sub
+}
+
+func spaText(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
 }
 
 // nodeName returns target unless it is an object's number, which is no name.
