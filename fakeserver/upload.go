@@ -82,10 +82,9 @@ func isClosed(c <-chan struct{}) bool {
 // read reads up to most bytes, or all if most is negative.
 func (u *upload) read(most int) error {
 	_ = u.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	defer func() { _ = u.control.SetReadDeadline(time.Time{}) }() // a request may wait forever for its turn, or its answer
 	packet := packets.Get().(*[]byte)
 	defer packets.Put(packet)
-	for most < 0 || u.text.Len() < most {
+	for !u.whole && (most < 0 || u.text.Len() < most) {
 		n, err := u.body.Read(*packet)
 		if number := u.conn.packet.Load(); n > 0 {
 			if u.packet != number && u.text.Len() > 0 {
@@ -97,11 +96,11 @@ func (u *upload) read(most int) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			u.whole = true
-			return nil
 		case err != nil:
-			return err
+			return err // the deadline stays, so that nobody waits for the rest
 		}
 	}
+	_ = u.control.SetReadDeadline(time.Time{}) // a request may wait forever for its turn, or its answer
 	return nil
 }
 

@@ -203,7 +203,7 @@ func (a *source) Wait(ctx context.Context) error {
 	if a.conn != nil {
 		gone = a.conn.Done()
 	}
-	_, err := a.changed.Wait(ctx, a.retry.wait, gone)
+	_, err := a.changed.Wait(ctx, a.retry.wait(), gone)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}

@@ -75,9 +75,9 @@ func (a *source) Notes() []health.Condition {
 
 // Wait returns after an event of Core Audio, or when a new try is due.
 func (a *source) Wait(ctx context.Context) error {
-	notified, err := a.changed.Wait(ctx, a.retry.wait, a.closed)
+	notified, err := a.changed.Wait(ctx, a.retry.wait(), a.closed)
 	if !notified && err == nil {
-		a.retry.wait = 0
+		a.retry.due = time.Time{}
 		a.Refresh()
 	}
 	return err

@@ -53,9 +53,12 @@ var dialHints = []dialHint{
 // administrators own what an elevated administrator creates.
 const administrators = "S-1-5-32-544"
 
-// handleOf returns the handle of a connected pipe.
-func handleOf(pipe net.Conn) windows.Handle {
-	return windows.Handle(pipe.(interface{ Fd() uintptr }).Fd())
+// handleOf returns the handle of a connected pipe. One that belongs to no pipe is invalid.
+func handleOf(conn net.Conn) windows.Handle {
+	if pipe, ok := conn.(interface{ Fd() uintptr }); ok {
+		return windows.Handle(pipe.Fd())
+	}
+	return windows.InvalidHandle
 }
 
 // pipeOwner returns the process that made the connected pipe.
