@@ -259,7 +259,7 @@ func TestAFailureEndsTheMeasurement(t *testing.T) {
 	_, err := b.measureOne(t.Context(), measurement{labs: []openLab{open}, measure: func(ctx context.Context, b *bench, _ []*lab) []row {
 		b.cleanup(func() error { order = append(order, "child"); return nil })
 		defer func() { order = append(order, "deferred") }()
-		b.doing = "over ipc"
+		b.step = "over ipc"
 		b.check(nil)
 		inTurns(ctx, 2, func(context.Context) sample { order = append(order, "agent"); return nil }, func(context.Context) sample {
 			b.check(os.ErrClosed)
@@ -269,7 +269,7 @@ func TestAFailureEndsTheMeasurement(t *testing.T) {
 	}})
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorIs(t, err, os.ErrExist, "what fails at the end counts, too")
-	require.ErrorContains(t, err, "over ipc: ")
+	require.EqualError(t, err, "over ipc: file already closed\nfile already exists", "only the failure is of the step")
 	require.Equal(t, []string{"deferred", "child", "lab"}, order)
 }
 

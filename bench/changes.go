@@ -22,14 +22,14 @@ const (
 func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) []row {
 	return func(ctx context.Context, b *bench, labs []*lab) (rows []row) {
 		for _, s := range setups {
-			b.doing = fmt.Sprintf("over %s", s.transports[0])
+			b.step = fmt.Sprintf("over %s", s.transports[0])
 			for _, l := range labs {
 				took := inTurns(ctx, 10, l.changes(l.agent, s), l.changes(l.bare, s))
 				what := fmt.Sprintf("%s over %s to payload complete at the client", l.what, s.transports[0])
 				rows = append(rows, took.row(what, 50, "bare path", l.p50), took.row(what, 99, "bare path", l.p99))
 			}
 		}
-		b.doing, rows[0].note = "", labs[0].note
+		b.step, rows[0].note = "", labs[0].note
 		return rows
 	}
 }

@@ -125,7 +125,7 @@ func (c *child) usage() usage {
 }
 
 // stop ends the program. A failure to do so is one of the measurement.
-func (c *child) stop() { c.note(c.end()) }
+func (c *child) stop() { c.fail(c.end()) }
 
 // end asks the program to end and waits for it.
 func (c *child) end() error {

@@ -14,7 +14,7 @@ const coreAudioBare = "bare-path"
 
 // openCoreAudio plugs a headset into the stand-in for Core Audio, which tools/windows/bench.sh has installed.
 func openCoreAudio(ctx context.Context, b *bench) *lab {
-	b.doing = "prepare Core Audio"
+	b.step = "prepare Core Audio"
 	shared, err := wasapitest.Open()
 	b.check(err)
 	headset := wasapitest.Headset700()
@@ -31,7 +31,7 @@ func openCoreAudio(ctx context.Context, b *bench) *lab {
 	}
 	l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
 	l.capture(ctx)
-	b.doing = ""
+	b.step = ""
 	return l
 }
 

@@ -47,7 +47,7 @@ var headsetEndpoints = fmt.Sprintf(`{"endpoints": [
 
 // openHID plugs in a headset without a sound server.
 func openHID(ctx context.Context, b *bench) *lab {
-	b.doing = "prepare hid"
+	b.step = "prepare hid"
 	root, err := os.MkdirTemp(b.dir, "hid")
 	b.check(err)
 	tree, err := testlab.NewHIDTree(root)
@@ -63,7 +63,7 @@ func openHID(ctx context.Context, b *bench) *lab {
 			"this program. The bare path is blocked in a read of the same pipe, looks at one bit and writes one of two prepared messages.",
 	}
 	l.capture(ctx)
-	b.doing = ""
+	b.step = ""
 	return l
 }
 

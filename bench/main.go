@@ -50,7 +50,7 @@ type bench struct {
 	servers map[string]string // versions of the sound servers that were measured with, by kind
 
 	// Of the measurement that runs.
-	doing    string // what an error is about
+	step     string // put before its errors
 	failed   error
 	cleanups []func() error // what ends it, last first
 }
@@ -58,15 +58,16 @@ type bench struct {
 // check ends the measurement if err is not nil, as FailNow of package testing ends a test: what was deferred still happens.
 func (b *bench) check(err error) {
 	if err != nil {
-		b.note(err)
+		b.fail(err)
+		b.step = "" // the clean-ups are not part of it
 		runtime.Goexit()
 	}
 }
 
-// note makes the measurement fail if err is not nil, and lets it go on.
-func (b *bench) note(err error) {
-	if err != nil && b.doing != "" {
-		err = fmt.Errorf("%s: %w", b.doing, err)
+// fail makes the measurement fail if err is not nil, and lets it go on.
+func (b *bench) fail(err error) {
+	if err != nil && b.step != "" {
+		err = fmt.Errorf("%s: %w", b.step, err)
 	}
 	b.failed = errors.Join(b.failed, err)
 }
@@ -75,7 +76,7 @@ func (b *bench) cleanup(f func() error) { b.cleanups = append(b.cleanups, f) }
 
 func (b *bench) runCleanups() {
 	for _, f := range slices.Backward(b.cleanups) {
-		b.note(f())
+		b.fail(f())
 	}
 }
 

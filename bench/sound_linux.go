@@ -10,7 +10,7 @@ import (
 // openSound starts a private sound server with a headset in it.
 func openSound(kind testlab.SoundKind) openLab {
 	return func(ctx context.Context, b *bench) *lab {
-		b.doing = "prepare " + string(kind)
+		b.step = "prepare " + string(kind)
 		server, err := testlab.StartSound(ctx, kind)
 		b.check(err)
 		b.cleanup(server.Close)
@@ -36,7 +36,7 @@ func openSound(kind testlab.SoundKind) openLab {
 		}
 		l.useExample(server.Env(), "XDG_CONFIG_HOME")
 		l.capture(ctx)
-		b.doing = ""
+		b.step = ""
 		return l
 	}
 }

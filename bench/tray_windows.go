@@ -21,7 +21,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) []row {
 	sleeper := b.startSleeper()
 	defer sleeper.stop()
 	host, agent, stopBoth := labs[0].startHosted(ctx, overWebSocket)
-	stopAgent := sync.OnceFunc(func() { b.note(stopBoth()) })
+	stopAgent := sync.OnceFunc(func() { b.fail(stopBoth()) })
 	defer stopAgent()
 	// The file in the last argument need not exist: it is for the agent's verbs, and none is started.
 	program := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}

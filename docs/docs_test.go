@@ -24,6 +24,7 @@ type tree struct {
 	tests    map[string]bool            // functions that go test runs
 	words    map[string]map[string]bool // identifiers in the Go files of a package that are no tests, by the name of its folder
 	programs map[string]string          // the sources of programs, by name
+	sources  map[string]string          // the Go files that are no tests, by path
 	makefile string
 }
 
@@ -39,7 +40,7 @@ func readTree(t *testing.T) *tree {
 	t.Helper()
 	x := &tree{
 		paths: map[string]bool{}, names: map[string]bool{}, tests: map[string]bool{}, words: map[string]map[string]bool{},
-		programs: map[string]string{},
+		programs: map[string]string{}, sources: map[string]string{},
 	}
 	programOf := map[string]string{"cmd/agent": "sidetone", "fakeserver/cmd/fakeserver": "fakeserver"}
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -61,6 +62,7 @@ func readTree(t *testing.T) *tree {
 			}
 			return err
 		}
+		x.sources[at] = string(text)
 		folder := filepath.ToSlash(filepath.Dir(at))
 		if name, ok := programOf[folder]; ok {
 			x.programs[name] += string(text)
@@ -89,6 +91,8 @@ var (
 	flag        = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
 	fileName    = regexp.MustCompile(`^[A-Za-z0-9.-][\w.-]*\.(?:go|md|yaml|sh|json|jsonl|txt|html|zip)$`)
 	filePath    = regexp.MustCompile(`^\.?[\w-][\w.-]*(?:/[\w.-]+)+/?$`)
+	placed      = regexp.MustCompile("`([A-Za-z]\\w*)`\\s+(?:in|of)\\s+`([\\w/-]+\\.go)`")
+	member      = regexp.MustCompile(`^([A-Z]\w*)\.(\w+)$`)
 	placeholder = regexp.MustCompile(`\b(?:NAME|SUBJECT|GOOS|LANGUAGE)`)
 	setting     = regexp.MustCompile(`^(?:rpc|report|sources|push|engine|control|log)\.[a-z_]+$`)
 	identifier  = regexp.MustCompile(`^([a-z]\w*)\.([A-Z]\w*)(?:\.(\w+))?(?:\(.*\))?$`)
@@ -115,6 +119,9 @@ func (x *tree) fault(quote string) string {
 				return "no such name in the package " + m[1]
 			}
 		}
+	}
+	if m := member.FindStringSubmatch(quote); m != nil && !fileName.MatchString(quote) && !x.hasMember(m[1], m[2]) {
+		return "no such method or field"
 	}
 	return x.commandFault(quote)
 }
@@ -153,6 +160,29 @@ func (x *tree) exists(path string) bool {
 	return x.paths[path] || slices.ContainsFunc(folders, func(in string) bool { return x.paths[in+"/"+path] })
 }
 
+// has reports whether a Go file with that name, or at the end of whose path it is, has an identifier.
+func (x *tree) has(file, name string) bool {
+	word := regexp.MustCompile(`\b` + name + `\b`)
+	for path, text := range x.sources {
+		if strings.HasSuffix("/"+path, "/"+file) && word.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMember reports whether a type has a method or, if it is a struct, a field.
+func (x *tree) hasMember(typ, name string) bool {
+	isMember := regexp.MustCompile(`(?m)^func \((?:\w+ )?\*?` + typ + `(?:\[\w+\])?\) ` + name + `\(` +
+		`|^type ` + typ + ` struct \{\n(?:[^}].*\n|\n)*?\t[\w, ]*\b` + name + `\b`)
+	for _, text := range x.sources {
+		if isMember.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
 func (x *tree) isSetting(path string) bool {
 	return health.English.Has(health.Code(path)) || slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Path == path })
 }
@@ -169,6 +199,11 @@ func TestPagesSpeakOfWhatThereIs(t *testing.T) {
 		said := quoted.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1)
 		for _, block := range fence.FindAllString(string(text), -1) {
 			said = append(said, command.FindAllStringSubmatch(block, -1)...)
+		}
+		for _, m := range placed.FindAllStringSubmatch(string(text), -1) {
+			if !x.has(m[2], m[1]) {
+				t.Errorf("%s: `%s` is not in `%s`", filepath.Base(page), m[1], m[2])
+			}
 		}
 		for _, m := range said {
 			if fault := x.fault(m[1]); fault != "" {
@@ -187,10 +222,13 @@ func TestMissingThingsAreFound(t *testing.T) {
 		"nothing.go": "no such file", "internal/nothing": "no such file", "platform/audio": "",
 		"config.go": "", "/etc/passwd": "", "text/plain": "",
 		"rpc.nothing": "no such setting or condition", "rpc.tokens": "", "sources.works": "",
+		"Client.nothing": "no such method or field", "Audio.List": "no such method or field", "Client.mu": "", "SourceKind.compile": "",
 		"devices.Nothing": "no such name in the package devices", "devices.Diff": "",
 		"sidetone nothing": "no such verb: nothing", "sidetone catalogue test FILE": "", "sidetone run --nothing": "no such flag: --nothing",
 		"--rpc-ports": "", "--nothing": "no such flag: --nothing", "curl --nothing": "",
 	} {
 		require.Equal(t, want, x.fault(quote), quote)
 	}
+	require.True(t, x.has("app/ending.go", "endingOf"))
+	require.False(t, x.has("internal/app/state.go", "endingOf"))
 }

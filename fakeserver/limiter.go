@@ -15,7 +15,7 @@ type limiter struct {
 
 	mu      sync.Mutex
 	buckets map[string]*bucket // by client id; a full one may be absent
-	counts  Stats              // Queued, Waited and Spent
+	counts  Stats              // only Queued, Waited and Spent are set
 	frozen  bool               // no request is let through
 }
 

@@ -218,7 +218,7 @@ func (o options) portable(b *Brand, arch string, p programs, own []byte, modules
 	return o.archive(b, "linux-"+arch, ".tar.gz", tree, modules, tarball)
 }
 
-// archive writes a tree in one folder, in the format of pack, and its list of contents.
+// archive packs a tree below one folder, and writes the archive and its SBOM.
 func (o options) archive(b *Brand, system, ending string, tree Tree, modules []Module, pack func(Tree, Release) ([]byte, error)) error {
 	folder := fmt.Sprintf("%s-%s-%s", b.Product.Program, o.release.Version, system)
 	data, err := pack(tree.below(folder), o.release)

@@ -20,7 +20,7 @@ const (
 // badInput marks an error that the user's input caused.
 func badInput(err error) error { return app.InputError{Err: err} }
 
-// badFile is badInput for the error of a file that openInterruptible has opened.
+// badFile is badInput for the error of a file that openInterruptible has opened, but leaves errInterrupted as it is.
 func badFile(err error) error {
 	if errors.Is(err, errInterrupted) {
 		return errInterrupted
@@ -36,7 +36,8 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 // exitCodeOf returns the exit code for the error of a program called with args, and whether its message has already been printed.
 func exitCodeOf(err error, args []string) (code int, said bool) {
 	var silent exitCode
-	supervised := len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv) // by whom the code tells whether a restart may help
+	// Its supervisor learns from the code whether a restart may help.
+	supervised := len(args) > 0 && args[0] == "run" && service.Supervised(host.Getenv)
 	switch {
 	case err == nil:
 		return exitOK, true

@@ -1,8 +1,6 @@
 package app
 
-import (
-	"sidetone/internal/transition"
-)
+import "sidetone/internal/transition"
 
 // handoverState is the state of an agent between the one before it and the one after it. transitions says which follows from which.
 type handoverState string

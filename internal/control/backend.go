@@ -9,7 +9,8 @@ import (
 	"sidetone/internal/timeline"
 )
 
-// Backend is the agent behind the API. Its methods may be called concurrently, and do not block for long. No list that they return is nil.
+// Backend is the agent behind the API. Its methods may be called concurrently, and do not block for long. None of the lists
+// that they return is nil: JSON has [], never null.
 type Backend interface {
 	Status() Status
 	Devices() Devices

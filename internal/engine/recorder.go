@@ -157,8 +157,8 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 	}
 	list := src.endpoints
 	begin := cmp.Or(src.failedAt, now)
-	earlier := func(a, b leavingEndpoint) int { return a.shownUntil.Compare(b.shownUntil) }
-	leaving := stable.Sort(slices.Collect(maps.Values(src.leaving)), earlier)
+	byEnd := func(a, b leavingEndpoint) int { return a.shownUntil.Compare(b.shownUntil) }
+	leaving := stable.Sort(slices.Collect(maps.Values(src.leaving)), byEnd)
 	if len(leaving) > 0 {
 		begin = leaving[0].shownUntil.Add(-grace)
 	}

@@ -185,7 +185,7 @@ func (c *Conn) take(k packet) {
 	default:
 		c.in = append(c.in, k.data...)
 	}
-	c.owner.net.changed.Broadcast() // the sender may go on to wait
+	c.owner.net.changed.Broadcast() // our caller may Wait next, which releases the lock without a signal
 }
 
 // CloseWrite ends the stream in this direction.

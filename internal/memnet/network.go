@@ -30,7 +30,7 @@ type Network struct {
 	started time.Time
 
 	mu       sync.Mutex
-	changed  *sync.Cond // signalled whenever mu is released, so that blocked calls look again
+	changed  *sync.Cond // signalled when lock's function unlocks mu, and by Conn.take, so that blocked calls look again
 	ports    map[int]*Listener
 	files    map[string]*file
 	ids      uint64 // how many ids were given to listeners and files

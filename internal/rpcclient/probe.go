@@ -45,7 +45,8 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	case errors.Is(free, errNoClient):
 		return nil, free
 	}
-	var inherited *Proof // to ask for it again would cost the client its list or a token
+	// The proof that p gave to the agent before this one, used once: asking again would cost the client its list or a token.
+	var inherited *Proof
 	c.locked(func() { inherited, p.inheritedProof = p.inheritedProof, nil })
 	if inherited != nil {
 		return &provenPort{target: t, Proof: *inherited}, nil

@@ -29,7 +29,7 @@ func (m Mark) tellsState() bool { return m == MarkUnmuted || m == MarkMuted }
 
 // Step is one line of a Session: an Event or a Mark.
 type Step struct {
-	hid.Event      // its time is also that of a mark
+	hid.Event      // of a mark only At is set
 	Mark      Mark `json:"mark"` // empty: this is an event
 }
 

@@ -53,7 +53,7 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 		out = append(out, e)
 	}
 	for _, sink := range s.Sinks {
-		e := endpointOf(sink, s.Cards, findUSB)
+		e := endpointOf(sink.Device, s.Cards, findUSB)
 		e.Type = devices.AudioOutput
 		e.Default = sink.Name == s.Server.DefaultSink
 		out = append(out, e)
@@ -75,7 +75,7 @@ func endpointOf(d pulse.Device, cards []pulse.Card, findUSB usbFinder) devices.E
 		PID:     linux.HexID(lastPart(prop("device.product.id"))),
 		Serial:  prop("device.serial"),
 		Master:  d.Properties["device.master_device"],
-		Plugged: plugged(d.Ports),
+		Plugged: plugged(d.Plugged),
 		Mute:    devices.Of(d.Mute),
 		SeenBy:  []string{"pulse"},
 		Mixer:   mixerOf(prop),

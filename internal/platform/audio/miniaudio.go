@@ -38,7 +38,7 @@ type companion struct {
 	cancel context.CancelFunc
 
 	asked   []string         // the endpoints for which it was asked last; nil: ask at the next join
-	again   bool             // a list is wanted that was not begun yet
+	wanted  bool             // a list that has not begun
 	results chan enumeration // not nil while it lists; gets one value
 	began   time.Time        // when that was begun
 	last    enumeration
@@ -73,7 +73,7 @@ func (c *companion) join(server string, endpoints []devices.Endpoint) {
 	}
 	slices.Sort(keys)
 	if c.asked == nil || !slices.Equal(keys, c.asked) {
-		c.asked, c.again = keys, true
+		c.asked, c.wanted = keys, true
 	}
 	c.enumerate(server)
 	for i := range endpoints {
@@ -100,9 +100,9 @@ func (c *companion) enumerate(server string) {
 	if overdue {
 		c.last = enumeration{err: errMiniaudioHangs}
 	}
-	if c.results == nil && c.again {
+	if c.results == nil && c.wanted {
 		results := make(chan enumeration, 1)
-		c.again, c.results, c.began = false, results, time.Now()
+		c.wanted, c.results, c.began = false, results, time.Now()
 		go func() {
 			watchdog := time.AfterFunc(miniaudioTimeout, c.notify)
 			found, err := c.list(c.ctx, server)
@@ -111,7 +111,7 @@ func (c *companion) enumerate(server string) {
 			c.notify()
 		}()
 	}
-	c.late = c.again || c.results != nil && !overdue
+	c.late = c.wanted || c.results != nil && !overdue
 }
 
 // forget has miniaudio asked again at the next join.

@@ -99,7 +99,7 @@ func (n *presence) await(ctx context.Context) {
 		return
 	}
 	n.err = platform.ErrNoAnswer
-	if q := n.asking; q.Await(ctx) {
+	if q := n.asking; q.ReturnedBefore(ctx) {
 		n.node, n.err, n.asking = q.node, q.err, nil
 	}
 	if n.err == nil {

@@ -54,7 +54,7 @@ func (s *fileSource) Notes() []health.Condition {
 func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	endpoints, err := readArmed(ctx, s.fileWatch, s.read)
+	endpoints, err := readWatched(ctx, s.fileWatch, s.read)
 	s.notes = s.fileWatch.Notes()
 	switch {
 	case err == nil:

@@ -421,7 +421,7 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {
-		open := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{}), blind: errors.New("no")}}
+		open := &fileSource{fileWatch: &fileWatch{changed: signal.New(), closed: make(chan struct{}), watchErr: errors.New("no")}}
 		start := time.Now()
 		require.NoError(t, open.Wait(t.Context()))
 		require.Equal(t, fileRetry, time.Since(start))

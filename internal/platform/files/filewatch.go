@@ -21,8 +21,8 @@ const (
 	fileRetry = 30 * time.Second
 )
 
-// fileWatch tells when one file may have changed, appeared, vanished or been replaced. Readers call arm before they read, so that no
-// change is missed in between.
+// fileWatch tells when one file may have changed, appeared, vanished or been replaced. It is read with readWatched, so that no change
+// is missed.
 type fileWatch struct {
 	given   string // the path as it was given
 	path    string // absolute
@@ -31,9 +31,9 @@ type fileWatch struct {
 	closed  chan struct{}
 	once    sync.Once
 
-	mu    sync.Mutex
-	watch *PathWatch // nil: could not be made yet; each arm tries again
-	blind error      // why changes go unnoticed since the last reading; nil: they do not
+	mu       sync.Mutex
+	watch    *PathWatch // nil: could not be made yet; each arm tries again
+	watchErr error      // why changes go unnoticed since the last reading; nil: they do not
 }
 
 // watchFile makes a fileWatch that reports nothing before arm. what names the file for people. If the file cannot be watched, arm will
@@ -77,7 +77,7 @@ func (w *fileWatch) Close() error {
 // Wait returns after the file, or what leads to it, may have changed, or when it is to be read without that.
 func (w *fileWatch) Wait(ctx context.Context) error {
 	var retry time.Duration
-	if w.unwatched() != nil {
+	if w.watchError() != nil {
 		retry = fileRetry
 	}
 	notified, err := w.changed.Wait(ctx, retry, w.closed)
@@ -100,21 +100,21 @@ func (w *fileWatch) settle(ctx context.Context) error {
 	return nil
 }
 
-// readArmed returns the result of read, or an error once ctx ends. The file is watched before it is read: a later change is an event. So
-// is the end of a read that takes longer: nobody has used its result, and the file may not change again.
-func readArmed[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
+// readWatched returns the result of read, or an error once ctx ends. It watches the file before it reads it, so that a later change is an
+// event. A read that outlasts ctx is an event when it ends: nobody has used its result, and the file may not change again.
+func readWatched[T any](ctx context.Context, w *fileWatch, read func() (T, error)) (T, error) {
 	type reading struct {
-		content T
-		blind   error
+		content  T
+		watchErr error
 	}
 	r, err := platform.CallWithContext(ctx, w.guard, w.changed.Notify, func() (r reading, err error) {
-		r.blind = w.arm()
+		r.watchErr = w.arm()
 		r.content, err = read()
 		return r, err
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.blind = r.blind
+	w.watchErr = r.watchErr
 	return r.content, err
 }
 
@@ -128,15 +128,15 @@ func (w *fileWatch) arm() error {
 	return errors.Join(errs...)
 }
 
-func (w *fileWatch) unwatched() error {
+func (w *fileWatch) watchError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.blind
+	return w.watchErr
 }
 
 // Notes say if changes go unnoticed.
 func (w *fileWatch) Notes() []health.Condition {
-	err := w.unwatched()
+	err := w.watchError()
 	if err == nil {
 		return nil
 	}

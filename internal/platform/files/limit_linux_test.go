@@ -41,7 +41,7 @@ func TestFilesWithoutInotify(t *testing.T) {
 			require.Contains(t, health.English.Remedy(note), "raise fs.inotify.max_user_instances")
 		}
 		healthtest.Raised(t, notes...)
-		require.Error(t, source.(*fileSource).unwatched())
+		require.Error(t, source.(*fileSource).watchError())
 
 		platformtest.SetUserLimit(t, "max_inotify_instances", 10)
 		require.Equal(t, []string{"v1"}, fileIDs(t, source))

@@ -38,7 +38,7 @@ func NewStateFile(path string) (*StateFile, error) {
 
 // Read returns the whole file. Errors say what to do; fs.ErrNotExist means that there is none.
 func (f *StateFile) Read(ctx context.Context) (StateContent, error) {
-	content, err := readArmed(ctx, f.fileWatch, f.read)
+	content, err := readWatched(ctx, f.fileWatch, f.read)
 	if err != nil {
 		return StateContent{}, fmt.Errorf("state file %s: %w", f.given, err)
 	}

@@ -91,7 +91,7 @@ func TestStateFileChangesAreNoticed(t *testing.T) {
 			require.NoError(t, os.Remove(path))
 			untilStates(t, file, "its end", noStates)
 			require.Empty(t, file.Notes())
-			require.NoError(t, file.unwatched(), "nothing runs while nothing happens")
+			require.NoError(t, file.watchError(), "nothing runs while nothing happens")
 		})
 	}
 }
@@ -145,7 +145,7 @@ func TestStateFileThatHangs(t *testing.T) {
 	<-file.guard
 	_, err = file.Read(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.NoError(t, file.unwatched())
+	require.NoError(t, file.watchError())
 }
 
 func TestStateFileThatCannotBeWatched(t *testing.T) {
@@ -158,6 +158,6 @@ func TestStateFileThatCannotBeWatched(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, file.Notes(), 1)
 	require.Contains(t, health.English.Phrases(file.Notes())[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
-	require.Error(t, file.unwatched())
+	require.Error(t, file.watchError())
 	require.ErrorIs(t, file.Wait(t.Context()), os.ErrClosed)
 }

@@ -29,7 +29,7 @@ var hidInterfaces = windows.GUID{Data1: 0x4d1e55b2, Data2: 0xf16f, Data3: 0x11cf
 // hidclass is the backend: the nodes of Windows' HID class driver, joined to interfaces.
 type hidclass struct {
 	log      *slog.Logger
-	watching *platformwindows.Watch
+	watching *platformwindows.Watch // watches nothing until watch
 
 	known    map[string]described // of the last list, by path
 	describe func(platformwindows.Interface) (described, error)

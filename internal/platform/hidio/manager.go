@@ -325,7 +325,7 @@ func (h *manager) abandon(p *presence) {
 // awaitOpening waits for the result of startOpening. If there is none when ctx ends, a later Read takes it.
 func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 	if o := p.opening; o != nil {
-		done := o.Await(ctx)
+		done := o.ReturnedBefore(ctx)
 		if done {
 			p.opening = nil
 		}
@@ -401,15 +401,15 @@ func (h *manager) note(device string, trouble *health.Error) {
 
 // openTrouble returns why the node at path is not read.
 func openTrouble(path string, err error) *health.Error {
-	known := func(code health.Code) *health.Error {
+	trouble := func(code health.Code) *health.Error {
 		condition := health.Condition{Code: code, Severity: health.Problem, Args: health.Args{"path": path}}
 		return &health.Error{Condition: condition, Cause: err}
 	}
 	switch {
 	case errors.Is(err, errBusy):
-		return known(health.HIDBusy)
+		return trouble(health.HIDBusy)
 	case errors.Is(err, fs.ErrPermission):
-		return known(health.HIDDenied)
+		return trouble(health.HIDDenied)
 	case errors.Is(err, fs.ErrNotExist):
 		return health.Wrap(err, health.HIDHidden, health.Problem, nil)
 	default:

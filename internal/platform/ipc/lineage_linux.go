@@ -46,6 +46,6 @@ func parentOf(proc string, pid int) (parent int, ok bool) {
 	if err != nil || end < 0 {
 		return 0, false
 	}
-	_, err = fmt.Sscan(string(stat[end+1:]), new(string), &parent)
+	_, err = fmt.Sscan(string(stat[end+1:]), new(string), &parent) // state, then parent
 	return parent, err == nil
 }

@@ -57,7 +57,7 @@ func NewWatch(kind string, class syswindows.GUID, log *slog.Logger, told func(pa
 	w := &Watch{kind: kind}
 	if err := w.register(class, told); err != nil {
 		w.err = fmt.Errorf("be told of devices: %w", err)
-		log.Warn(kind+"s that come and go are not noticed", "err", w.err)
+		log.Warn("devices that come and go are not noticed", "kind", kind, "err", w.err)
 	}
 	return w
 }

@@ -111,14 +111,14 @@ func (d *decoder) skip(tags ...byte) {
 			d.props()
 		default:
 			if d.tag(tag) {
-				d.next(d.size(tag))
+				d.next(d.readSize(tag))
 			}
 		}
 	}
 }
 
-// size returns the size of the value after a tag. The list types begin with their length.
-func (d *decoder) size(tag byte) int {
+// readSize returns how many bytes of the value after a tag are left to read. It reads the number of channels, with which a list begins.
+func (d *decoder) readSize(tag byte) int {
 	switch tag {
 	case tagU8:
 		return 1
@@ -224,7 +224,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// entries yields once for each entry of a list that follows, until an error.
+// entries iterates over the list that follows, until an error: it reads its length first.
 func (d *decoder) entries(yield func() bool) {
 	for range d.count() {
 		if d.err != nil || !yield() {

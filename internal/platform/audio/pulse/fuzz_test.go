@@ -61,9 +61,9 @@ func FuzzSources(f *testing.F) {
 }
 
 func FuzzSinks(f *testing.F) {
-	fuzzReply(f, "sinks.bin", list(sink), func(t *testing.T, all []Device) {
+	fuzzReply(f, "sinks.bin", list(sink), func(t *testing.T, all []Sink) {
 		for _, s := range all {
-			requireDevice(t, s)
+			requireDevice(t, s.Device)
 		}
 	})
 }

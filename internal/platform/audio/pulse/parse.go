@@ -47,16 +47,17 @@ func source(d *decoder) Source {
 	s.Properties = d.props()
 	d.skip(tagUsec, tagVolume, tagU32, tagU32) // requested latency, base volume, state, volume steps
 	s.Card = d.u32()
-	s.Ports = ports(d)
+	s.Plugged = plugged(d)
 	d.skip(tagString) // active port
 	d.skipFormats()
 	return s
 }
 
 // sink reads a sink, which has the format of a source; in place of a monitor's sink it has its own monitor.
-func sink(d *decoder) Device { return source(d).Device }
+func sink(d *decoder) Sink { return Sink{source(d).Device} }
 
-func ports(d *decoder) (list []devices.Tri) {
+// plugged reads the list of ports.
+func plugged(d *decoder) (list []devices.Tri) {
 	for range d.entries {
 		d.skip(tagString, tagString, tagU32) // name, description, priority
 		list = append(list, d.available())

@@ -60,7 +60,7 @@ func TestSourceOfEachVersion(t *testing.T) {
 			Device: Device{
 				Index: 17, Name: "alsa_input.usb-Acme-00.mono", Description: "Acme Mic",
 				Mute: true, Flags: 0x37, Card: 2, OwnerModule: 8,
-				Ports:      []devices.Tri{devices.Unknown, devices.False, devices.True},
+				Plugged:    []devices.Tri{devices.Unknown, devices.False, devices.True},
 				Properties: map[string]string{"device.bus": "usb"},
 			},
 			MonitorOfSinkIndex: InvalidIndex,

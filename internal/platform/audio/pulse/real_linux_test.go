@@ -110,7 +110,7 @@ func TestList(t *testing.T) {
 		require.True(t, monitor.IsMonitor())
 		require.Equal(t, h.SinkName, monitor.MonitorOfSink)
 
-		var speaker pulse.Device
+		var speaker pulse.Sink
 		for _, k := range all.Sinks {
 			if k.Name == h.SinkName {
 				speaker = k
@@ -198,7 +198,7 @@ func TestSecondOpinion(t *testing.T) {
 			require.Equal(t, theirs.CardIndex, s.Card)
 			require.Equal(t, theirs.MonitorSourceName, s.MonitorOfSink)
 			require.Equal(t, theirs.MonitorSourceIndex, s.MonitorOfSinkIndex)
-			require.Len(t, s.Ports, len(theirs.Ports))
+			require.Len(t, s.Plugged, len(theirs.Ports))
 			require.Len(t, s.Properties, len(theirs.Properties))
 			for key, value := range theirs.Properties {
 				require.Equal(t, value.String(), s.Properties[key])
@@ -438,7 +438,7 @@ func TestOddText(t *testing.T) {
 		require.NoError(t, err)
 		all, err := dial(t, s, nil).Snapshot(deadline(t))
 		require.NoError(t, err)
-		var odd pulse.Device
+		var odd pulse.Sink
 		for _, k := range all.Sinks {
 			if k.Name == "odd" {
 				odd = k

@@ -93,7 +93,7 @@ func TestRecordedHardware(t *testing.T) {
 			require.Equal(t, !source.IsMonitor(), source.MuteInHardware(), source.Name)
 			if !source.IsMonitor() {
 				mics++
-				require.Equal(t, []devices.Tri{devices.Unknown}, source.Ports)
+				require.Equal(t, []devices.Tri{devices.Unknown}, source.Plugged)
 			}
 		}
 		require.Equal(t, 1, mics)

@@ -23,7 +23,7 @@ var (
 )
 
 // Sinks returns all sinks.
-func (c *Conn) Sinks(ctx context.Context) ([]Device, error) {
+func (c *Conn) Sinks(ctx context.Context) ([]Sink, error) {
 	return askFor(ctx, c, askSinks, listOf(sink))
 }
 

@@ -17,7 +17,7 @@ const (
 	FlagHWMute   Flags = 0x10 // mute is said to be set in the device
 )
 
-// Device is what sources and sinks have in common. A Device alone is a sink, which plays sound.
+// Device is what sources and sinks have in common.
 type Device struct {
 	Index       uint32 // unique among the sources (or sinks) of this server's run
 	Name        string // the server's id of the device
@@ -26,7 +26,7 @@ type Device struct {
 	Flags       Flags
 	Card        uint32            // index, InvalidIndex if it belongs to no card
 	OwnerModule uint32            // index, InvalidIndex if unknown
-	Ports       []devices.Tri     // its connectors or channels; false: nothing is plugged in
+	Plugged     []devices.Tri     // for each port, a connector or channel, whether something is plugged in
 	Properties  map[string]string // never nil
 }
 
@@ -48,6 +48,9 @@ func (s Source) MuteInHardware() bool {
 	const both = FlagHardware | FlagHWMute
 	return s.Flags&both == both && !s.IsMonitor()
 }
+
+// Sink is a playback device.
+type Sink struct{ Device }
 
 // Card is a piece of hardware with sources and sinks.
 type Card struct {
@@ -74,7 +77,7 @@ type ServerInfo struct {
 type Snapshot struct {
 	Server  ServerInfo
 	Sources []Source
-	Sinks   []Device
+	Sinks   []Sink
 	Cards   []Card
 	Modules []Module
 }

@@ -41,7 +41,7 @@ func call[T any](ctx context.Context, t thread, late func(), do func() (T, error
 	case <-ctx.Done():
 		return none, silent(ctx)
 	}
-	if !c.Await(ctx) {
+	if !c.ReturnedBefore(ctx) {
 		return none, silent(ctx)
 	}
 	return value, err

@@ -9,14 +9,14 @@ import (
 // A Call is a call that no deadline can interrupt: into a driver, or for a file on an unreachable server.
 type Call struct {
 	notify func()
-	late   atomic.Bool   // Await has given up
+	late   atomic.Bool   // ReturnedBefore has given up
 	done   chan struct{} // closed when it has returned
 }
 
-// NewCall returns a Call. notify, unless nil, is called when it returns after Await has given up.
+// NewCall returns a Call. notify, unless nil, is called when it returns after ReturnedBefore has given up.
 func NewCall(notify func()) *Call { return &Call{notify: notify, done: make(chan struct{})} }
 
-// Do performs the call, in a goroutine that may hang. Its results may be read when Await returns true, or after Wait.
+// Do makes the call, which may hang: run it in another goroutine. The results may be read when ReturnedBefore returns true, or after Wait.
 func (c *Call) Do(call func()) {
 	call()
 	close(c.done)
@@ -25,8 +25,8 @@ func (c *Call) Do(call func()) {
 	}
 }
 
-// Await reports whether the call has returned, for which it waits until ctx ends. Once it has given up it does not wait any more.
-func (c *Call) Await(ctx context.Context) bool {
+// ReturnedBefore reports whether the call has returned, for which it waits until ctx ends. Once it has given up it does not wait any more.
+func (c *Call) ReturnedBefore(ctx context.Context) bool {
 	if !c.late.Load() {
 		select {
 		case <-c.done:
@@ -68,7 +68,7 @@ func CallWithContext[T any](ctx context.Context, g CallGuard, notify func(), cal
 		defer func() { <-g }()
 		value, err = call()
 	})
-	if !c.Await(ctx) {
+	if !c.ReturnedBefore(ctx) {
 		return none, fmt.Errorf("no answer in time: %w", ctx.Err())
 	}
 	return value, err
