@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -112,6 +113,23 @@ func TestQuickRunOverTCPAlone(t *testing.T) {
 		report := m.conform(t, target, Options{})
 		golden(t, "documented-quick", table(report))
 		require.Equal(t, report.Spec().Said, report.Spec().Same)
+	})
+}
+
+// TestABodyThatStalls is answered, and ends its connection: a fake client waits for nobody for ever.
+func TestABodyThatStalls(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, m machine) {
+		_, target := m.launch(t, fakeserver.Options{Profile: fakeserver.Squatter})
+		c, err := m.dial(t.Context(), "tcp", strings.TrimPrefix(target.URL, "http://"))
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, c.SetDeadline(time.Now().Add(time.Hour)))
+		_, err = fmt.Fprint(c, "POST /rpc?v=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nx")
+		require.NoError(t, err)
+		answer, err := io.ReadAll(c)
+		require.NoError(t, err, "%s", answer)
+		require.Contains(t, string(answer), "404 Not Found")
 	})
 }
 
