@@ -97,6 +97,10 @@ func TestControl(t *testing.T) {
 	d := newControlled(t, sound)
 	d.start()
 	d.hasNone()
+	for _, path := range []string{"/v1/status", "/v1/devices"} { // with nothing to list
+		_, answer := d.request(http.MethodGet, path, "")
+		require.NotContains(t, answer, ":null", "%s has empty lists", path)
+	}
 	hs := d.plugForTest(headset700)
 	d.hasList(pair("Acme Headset 700", false)...)
 
