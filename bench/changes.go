@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 const (
@@ -44,7 +46,7 @@ func (l *lab) round(program func(*place) command, s setup, change func(ctx conte
 	return func(ctx context.Context) sample {
 		c := l.start(ctx, program, s)
 		defer c.stop()
-		l.check(pause(ctx, afterStart))
+		l.check(signal.Sleep(ctx, afterStart))
 		return change(ctx, c, pick(l.bench, 40, 10))
 	}
 }
@@ -60,7 +62,7 @@ func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Conte
 			c.check(fmt.Errorf("set the mute %t for the %s: %w", mute, c.name, err))
 		}
 		took = append(took, c.awaitMute(ctx, mute).Time.Sub(start))
-		c.check(pause(ctx, changeGap+rand.N(changeSpread)-time.Since(start)))
+		c.check(signal.Sleep(ctx, changeGap+rand.N(changeSpread)-time.Since(start)))
 	}
 	return took[warmUp:]
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 // tick is the interval of watch. What a process does in consecutive ticks is one wake-up.
@@ -82,7 +84,7 @@ func (i idlers) row(s surroundings, agent, bare []usage) row {
 // writeFiles makes, writes and removes temporary files in a folder until ctx ends: a burst each second, so that
 // the bursts can be told apart.
 func writeFiles(ctx context.Context, dir string) error {
-	for pause(ctx, time.Second) == nil {
+	for signal.Sleep(ctx, time.Second) == nil {
 		for n := range 20 {
 			path := filepath.Join(dir, fmt.Sprintf("temporary-%d", n))
 			if err := errors.Join(os.WriteFile(path, []byte("temporary"), 0o600), os.Remove(path)); err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 const (
@@ -30,7 +32,7 @@ func measureIdle(ctx context.Context, b *bench, labs []*lab) (rows []row) {
 	b.cleanup(clientless.end)
 	clientless.clients[0].Stop()
 	tray := b.startTray(ctx, all[0].agent)
-	b.check(pause(ctx, settling))
+	b.check(signal.Sleep(ctx, settling))
 
 	quiet := append(slices.Clone(all),
 		idlers{what: "no client for minutes", agent: clientless, bare: all[0].bare, most: 3},

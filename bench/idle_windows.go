@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 // maxIdleMore is how much more memory the agent may use than a Go program that sleeps.
@@ -45,7 +47,7 @@ func (b *bench) startSleeper() *child {
 func (l *lab) idle(ctx context.Context, s setup, before, period time.Duration, sleeper *child) []row {
 	agent := l.start(ctx, l.agent, s)
 	defer agent.stop()
-	l.check(pause(ctx, before))
+	l.check(signal.Sleep(ctx, before))
 	what := fmt.Sprintf("connected over %s and idle", s.transports[0])
 	quiet := surroundings{period: period, idle: []idlers{
 		{what: what, agent: agent, bare: sleeper, against: "a Go program that sleeps", switches: 2},

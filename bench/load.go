@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/signal"
 )
 
 const (
@@ -170,7 +171,7 @@ func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duratio
 				if due >= length || time.Since(began) >= length {
 					return
 				}
-				err := pause(ctx, time.Until(began.Add(due)))
+				err := signal.Sleep(ctx, time.Until(began.Add(due)))
 				if err == nil {
 					err = change(ctx, int(n))
 				}
@@ -191,7 +192,7 @@ func (f *changer) makeChanges(ctx context.Context, rate int, length time.Duratio
 
 // usageAtRest leaves a program alone for a second, in which it may finish, and returns what it has used by then.
 func (c *child) usageAtRest(ctx context.Context) usage {
-	c.check(pause(ctx, time.Second))
+	c.check(signal.Sleep(ctx, time.Second))
 	return c.usage()
 }
 

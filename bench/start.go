@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/signal"
 )
 
 // measureStart measures the time from the start of the process until the client has the headset.
@@ -55,7 +56,7 @@ func (l *lab) returns(ctx context.Context, s setup, times int) (took comparison)
 	for range times {
 		c.Stop()
 		c.last.Seq = c.Stats().Payloads
-		l.check(pause(ctx, time.Second/2+rand.N(time.Second/2)))
+		l.check(signal.Sleep(ctx, time.Second/2+rand.N(time.Second/2)))
 		start := time.Now()
 		l.check(c.Resume())
 		l.check(agent.await(ctx, c, "the list to a new client", lists))

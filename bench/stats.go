@@ -90,16 +90,6 @@ func (c comparison) row(what string, p int, baseline string, most limit) row {
 	}
 }
 
-// pause waits, or returns the context's error.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func ratioOf[T time.Duration | float64 | int | int64](a, b T) float64 { return float64(a) / float64(b) }
 
 func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"sidetone/internal/signal"
+
 	"github.com/godbus/dbus/v5"
 )
 
@@ -79,7 +81,7 @@ func measureTray(ctx context.Context, b *bench, labs []*lab) []row {
 		b.check(l.press(ctx, mute))
 		told, sent := t.awaitMute(ctx, mute), agent.awaitMute(ctx, mute)
 		took.agent, took.bare = append(took.agent, told.Sub(start)), append(took.bare, sent.Time.Sub(start))
-		b.check(pause(ctx, changeGap))
+		b.check(signal.Sleep(ctx, changeGap))
 	}
 	took.agent, took.bare = took.agent[warmUp:], took.bare[warmUp:]
 	most := limit{inAll: 50 * time.Millisecond}
@@ -99,7 +101,7 @@ func eventually(ctx context.Context, try func() error) error {
 	defer cancel()
 	for {
 		err := try()
-		if err == nil || pause(ctx, 10*time.Millisecond) != nil {
+		if err == nil || signal.Sleep(ctx, 10*time.Millisecond) != nil {
 			return err
 		}
 	}

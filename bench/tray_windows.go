@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 // quietTray is the time after which a tray, and an agent with a client over WebSocket, have nothing more to do.
@@ -27,7 +29,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) []row {
 	program := []string{trayPath, "--address=" + agent.controlSocket(), "--lang=en", "--", "--config=" + filepath.Join(b.dir, "tray.yaml")}
 	tray := b.startAlone(&place{}, command{name: "tray", args: program})
 	defer tray.stop()
-	b.check(pause(ctx, pick(b, quietHost, quietTray)))
+	b.check(signal.Sleep(ctx, pick(b, quietHost, quietTray)))
 	period := pick(b, 2*time.Minute, 30*time.Second)
 	readings := b.watch(ctx, period, []*child{agent, tray, host, sleeper})
 	of, bare, over := together(readings[0], readings[1]), readings[3], surroundings{period: period}
@@ -36,7 +38,7 @@ func measureIdleTray(ctx context.Context, b *bench, labs []*lab) []row {
 	rows := []row{both.row(over, of, together(bare, bare)), all.row(over, together(of, readings[2]), together(bare, bare, bare))}
 	rows[1].note = "What has started the agent asks it once in four hours whether it is alive, and has just done so: see docs/windows.md."
 	stopAgent()
-	b.check(pause(ctx, quietTray))
+	b.check(signal.Sleep(ctx, quietTray))
 	alone := idlers{what: "tray without an agent, idle", agent: tray, bare: sleeper, against: "a Go program that sleeps", switches: 1}
 	return append(rows, surroundings{period: period, idle: []idlers{alone}}.count(ctx, b)...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver/internal/ipcframe"
+	"sidetone/internal/signal"
 )
 
 var takePost = postAs(posting{now: true})
@@ -111,7 +112,7 @@ func (r *run) queuePost(ctx context.Context, late bool) (*rawHTTP, command, pass
 	post := r.goodPost(c.text)
 	post.late = late
 	t.write(post.bytes(r.address))
-	if err := sleep(ctx, r.queueTime()); err != nil {
+	if err := signal.Sleep(ctx, r.queueTime()); err != nil {
 		t.close()
 		return nil, c, p, err
 	}
@@ -134,7 +135,7 @@ func leavePipe(ctx context.Context, r *run) error {
 	}
 	defer l.close()
 	l.send(ipcframe.Handshake, handshake(1, r.target.ClientID), p.wait)
-	return sleep(ctx, r.queueTime())
+	return signal.Sleep(ctx, r.queueTime())
 }
 
 // halfClose closes the sending half of a connection whose POST waits in line.

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"sidetone/internal/signal"
 )
 
 const (
@@ -100,7 +102,7 @@ func (r *run) do(ctx context.Context, q request, split func(string) []string, wa
 	defer t.close()
 	t.write(q.bytes(r.address))
 	for _, piece := range pieces {
-		if err := sleep(ctx, transit); err != nil {
+		if err := signal.Sleep(ctx, transit); err != nil {
 			return reply{}, err
 		}
 		t.write([]byte(piece))

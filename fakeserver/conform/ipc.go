@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver/internal/ipcframe"
+	"sidetone/internal/signal"
 )
 
 // A pipe is an open IPC connection. A frame is an opcode and a length, both 32-bit
@@ -102,7 +103,7 @@ func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*lin
 			return l, got, err
 		}
 		l.close()
-		if err := sleep(ctx, retryPause); err != nil {
+		if err := signal.Sleep(ctx, retryPause); err != nil {
 			return nil, got, err
 		}
 	}

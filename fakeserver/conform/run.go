@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidetone/fakeserver/internal/host"
+	"sidetone/internal/signal"
 )
 
 const (
@@ -166,7 +167,7 @@ func (r *run) admit(ctx context.Context, clientID string, t Transport, now bool)
 		return pass{}, notTried(needsAll)
 	}
 	if limited, known := r.limited(t); !now && limited && known {
-		if err := sleep(ctx, b.wait(time.Now())); err != nil {
+		if err := signal.Sleep(ctx, b.wait(time.Now())); err != nil {
 			return pass{}, err
 		}
 	}
@@ -206,15 +207,6 @@ func (r *run) bucket(clientID string) *tokenEstimate {
 		r.buckets[clientID] = b
 	}
 	return b
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // keep makes a link the open connection of its transport. It ignores nil.
