@@ -38,6 +38,9 @@ func (in Input) retimed(change func(time.Time) time.Time) Input {
 	case in.HID != nil:
 		h := *in.HID
 		h.At = change(h.At)
+		if !h.Since.IsZero() {
+			h.Since = change(h.Since)
+		}
 		in.HID = &h
 	case in.Push != nil:
 		p := *in.Push

@@ -3,6 +3,7 @@
 package hid
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -55,7 +56,22 @@ type Event struct {
 	Request uint64            `json:"request,omitempty"` // Answer: the ID of the request
 	Error   string            `json:"error,omitempty"`
 	Reason  *health.Condition `json:"reason,omitempty"` // Denied: Error as a condition
-	At      time.Time         `json:"at,omitzero"`      // when it happened
+	// Since is, for a Report, when the device's queue was last known to be empty before it: the report was sent between Since and At.
+	// Zero: it was sent at At.
+	Since time.Time `json:"since,omitzero"`
+	At    time.Time `json:"at,omitzero"` // when it happened; of a Report: when it was read
+	// Channel is, for a Report, the collection by which it came, on systems where each has a queue of its own (Windows): reports of
+	// different channels may overtake each other.
+	Channel int `json:"channel,omitempty"`
+}
+
+// normalised returns the event with a time, and with a Since that is not after it.
+func (e Event) normalised(now time.Time) Event {
+	e.At = cmp.Or(e.At, now)
+	if e.Since.IsZero() || e.Since.After(e.At) {
+		e.Since = e.At
+	}
+	return e
 }
 
 // Request is a report to send to, or read from, a device. Requests are carried out at once, and those of

@@ -26,10 +26,8 @@ func NewTracker(r *Rules) *Tracker {
 
 // Apply handles an event; now is the time of the clock that Due and Expire use.
 func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
+	e = e.normalised(now)
 	at := e.At
-	if at.IsZero() {
-		at = now
-	}
 	d := t.deviceAt(e.Node)
 	switch {
 	case e.Kind == Attached || e.Kind == Denied:
