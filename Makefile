@@ -72,9 +72,14 @@ demo: deps-demo ## plug, mute, unmute and unplug a virtual headset and watch it 
 test: deps vet ## all tests, with the race detector
 	GORACE=atexit_sleep_ms=0 GOGC=400 $(GO) test -race -p 3 -vet=off -timeout 15m $(PACKAGES)
 
+# Each run draws other seeds, and prints the first: SEED=n plays the same ones again.
+SEEDS ?= 10000
+SEED  ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 .PHONY: world
-world: ## simulate 10,000 random desks in virtual time (docs/world.md)
-	$(GO) test ./internal/world -count 1 -timeout 1h -run 'TestWorld' -seeds 10000
+world: SEED := $(SEED)
+world: ## simulate SEEDS (10,000) random desks, and as many random sets of clients, in virtual time, from SEED on (docs/world.md)
+	@echo "make world SEED=$(SEED) SEEDS=$(SEEDS)"
+	$(GO) test ./internal/world -count 1 -timeout 1h -run '^TestWorld(OfClients)?$$' -seed $(SEED) -seeds $(SEEDS)
 
 .PHONY: mutants
 mutants: ## put known mistakes back one at a time; fails if the world no longer finds one (docs/world.md)
