@@ -100,10 +100,11 @@ const (
 )
 
 // Observation is one full reading of a source, or its failure. When Err is set the source's
-// endpoints are unknown, not absent, and Endpoints is ignored.
+// endpoints and hardware are unknown, not absent, and ignored.
 type Observation struct {
 	Source    string             `json:"source"`
 	Endpoints []Endpoint         `json:"endpoints,omitempty"`
+	Hardware  []Hardware         `json:"hardware,omitempty"` // the devices that are plugged in, as far as the source knows them
 	Notes     []health.Condition `json:"-"`           // what the source reports beside its endpoints; in JSON "notes", as text
 	Err       error              `json:"-"`           // in JSON "error", as text, and without endpoints
 	At        time.Time          `json:"at,omitzero"` // when the OS event behind this reading arrived
@@ -122,7 +123,7 @@ type recordedObservation struct {
 func (o Observation) MarshalJSON() ([]byte, error) {
 	r := recordedObservation{observationFields: observationFields(o), Notes: health.English.Phrases(o.Notes)}
 	if o.Err != nil {
-		r.Endpoints, r.Error = nil, o.Err.Error()
+		r.Endpoints, r.Hardware, r.Error = nil, nil, o.Err.Error()
 	}
 	return json.Marshal(r)
 }

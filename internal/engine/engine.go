@@ -252,7 +252,7 @@ func (s *state) expire() {
 		if gone.After(s.eventAt) {
 			s.eventAt = gone
 		}
-		if dropped := src.expire(s.now, s.opts.StaleAfter); dropped > 0 {
+		if dropped, any := src.expire(s.now, s.opts.StaleAfter); any {
 			s.eventAt = s.now
 			s.regroup()
 			s.opts.Log.Warn("endpoints dropped: their source keeps failing", "source", src.name, "endpoints", dropped, "err", src.err)

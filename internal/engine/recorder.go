@@ -162,10 +162,10 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 	if len(leaving) > 0 {
 		begin = leaving[0].shownUntil.Add(-grace)
 	}
-	observe(begin, devices.Observation{Endpoints: list, Notes: src.notes, At: begin})
+	observe(begin, devices.Observation{Endpoints: list, Hardware: src.hardware, Notes: src.notes, At: begin})
 	for _, d := range leaving {
 		list = slices.DeleteFunc(slices.Clone(list), func(e devices.Endpoint) bool { return src.leaving[e.Key()] == d })
-		observe(d.shownUntil.Add(-grace), devices.Observation{Endpoints: list, Notes: src.notes, At: d.goneAt})
+		observe(d.shownUntil.Add(-grace), devices.Observation{Endpoints: list, Hardware: src.hardware, Notes: src.notes, At: d.goneAt})
 	}
 	if src.err != nil {
 		observe(src.failedAt, devices.Observation{Err: src.err, Notes: src.notes, At: src.failedAt})

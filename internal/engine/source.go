@@ -14,6 +14,7 @@ type source struct {
 	answered  bool // has given a reading or an error
 	succeeded bool // has given a reading
 	endpoints []devices.Endpoint
+	hardware  []devices.Hardware // of the last good reading
 	leaving   map[devices.Key]leavingEndpoint // gone and still reported
 	err       error
 	failedAt  time.Time // zero while it works
@@ -42,7 +43,7 @@ func (src *source) replace(o devices.Observation, now time.Time, grace time.Dura
 		e.Leaving = true
 		next = append(next, e)
 	}
-	src.endpoints, src.leaving = next, leaving
+	src.endpoints, src.leaving, src.hardware = next, leaving, o.Hardware
 	src.answered, src.succeeded = true, true
 	src.err, src.failedAt, src.notes = nil, time.Time{}, o.Notes
 }
@@ -65,7 +66,7 @@ func (src *source) due(staleAfter time.Duration) (next time.Time) {
 	for _, d := range src.leaving {
 		next = earlier(next, d.shownUntil)
 	}
-	if !src.failedAt.IsZero() && len(src.endpoints) > 0 {
+	if !src.failedAt.IsZero() && len(src.endpoints)+len(src.hardware) > 0 {
 		next = earlier(next, src.failedAt.Add(staleAfter))
 	}
 	return next
@@ -88,13 +89,14 @@ func (src *source) forget(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// expire drops everything once the source has failed for too long; it returns how many
-// endpoints there were.
-func (src *source) expire(now time.Time, staleAfter time.Duration) int {
+// expire drops everything once the source has failed for too long; it returns how many endpoints there were, and whether there was
+// anything.
+func (src *source) expire(now time.Time, staleAfter time.Duration) (dropped int, any bool) {
 	if src.failedAt.IsZero() || src.failedAt.Add(staleAfter).After(now) {
-		return 0
+		return 0, false
 	}
-	dropped := len(src.endpoints)
-	src.endpoints, src.leaving = nil, nil
-	return dropped
+	dropped = len(src.endpoints)
+	any = dropped+len(src.hardware) > 0
+	src.endpoints, src.leaving, src.hardware = nil, nil, nil
+	return dropped, any
 }

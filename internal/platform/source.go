@@ -4,6 +4,7 @@ package platform
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,10 @@ type Annotator interface {
 // A Completer is a Source whose List may be incomplete because part of it is still being queried. Incomplete reports that of the last
 // List; Wait then returns once the rest is there.
 type Completer interface{ Incomplete() bool }
+
+// An Inventory is a Source that also knows which devices are plugged in, whatever endpoints they have. Hardware returns those of the last
+// List that succeeded.
+type Inventory interface{ Hardware() []devices.Hardware }
 
 // A Versioned source reads from another program and knows its name and version: "pulseaudio 16.1". It may be called while List runs; ""
 // means unknown yet.
@@ -98,6 +103,12 @@ func read(ctx context.Context, w Watcher, at time.Time) devices.Observation {
 	}
 	for i := range o.Endpoints {
 		o.Endpoints[i].Source = o.Source
+	}
+	if inv, ok := w.(Inventory); ok && o.Err == nil {
+		o.Hardware = slices.Clone(inv.Hardware())
+	}
+	for i := range o.Hardware {
+		o.Hardware[i].Source = o.Source
 	}
 	if a, ok := w.(Annotator); ok {
 		o.Notes = a.Notes()
