@@ -108,7 +108,7 @@ func (u *HIDUsage) compile() *hid.Usage {
 	forms := map[HIDKind]descriptor.Control{HIDLevel: descriptor.Level, HIDToggle: descriptor.Momentary, HIDButtons: descriptor.Buttons}
 	return &hid.Usage{
 		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
-		Form: forms[u.Kind], Invert: u.Invert, Request: u.isRequest(),
+		Form: forms[u.Kind], Invert: u.Invert,
 	}
 }
 

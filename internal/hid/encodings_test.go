@@ -12,6 +12,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/strictyaml"
 )
@@ -47,6 +48,7 @@ type encodedStep struct {
 	Ask    []string                      `yaml:"ask,omitempty"`    // every request that goes out
 	Flags  map[devices.Field]devices.Tri `yaml:"flags,omitempty"`  // every flag that is known then; not checked if left out
 	Absent bool                          `yaml:"absent,omitempty"` // the product is not reported
+	Note   health.Code                   `yaml:"note,omitempty"`   // of a rule on any device; not checked if left out
 }
 
 func TestEncodings(t *testing.T) {
@@ -117,6 +119,9 @@ func (p *play) step(name string, s encodedStep) {
 		}
 	}
 	require.Equal(p.t, s.Ask, asked, name)
+	if s.Note != "" {
+		require.Contains(p.t, p.notes(), s.Note, name)
+	}
 	reports := p.resolver.Resolve(devices.Inputs{
 		Endpoints: []devices.Endpoint{{
 			ID: "mic", Source: "audio", Type: devices.AudioInput, Name: "Headset", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1",
@@ -138,6 +143,15 @@ func (p *play) step(name string, s encodedStep) {
 		}
 	}
 	require.Equal(p.t, s.Flags, known, name)
+}
+
+func (p *play) notes() (notes []health.Code) {
+	for _, st := range p.tracker.Status() {
+		for _, s := range st.Sensors {
+			notes = append(notes, s.Note)
+		}
+	}
+	return notes
 }
 
 func (p *play) happen(s encodedStep) bool {

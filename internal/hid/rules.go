@@ -64,7 +64,6 @@ type Usage struct {
 	Page, Usage uint16             // as the descriptor declares them (HID Usage Tables)
 	Form        descriptor.Control // overrides the descriptor's; empty: does not
 	Invert      bool               // 1 means false
-	Request     bool               // a press may be a request that programs answer, and no query reads the answer back
 }
 
 // InputReport selects input reports, and a value in them.

@@ -50,37 +50,15 @@ func newSensor(rl *Rule, d *trackedDevice) *sensor {
 	switch {
 	case rl.Usage != nil:
 		s.fields = rl.Usage.fields(d.desc)
-		s.note = s.usageNote(d.desc)
 	case rl.Query != nil:
 		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
 		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node}
 		s.exchange = &exchange{script: s.pp}
 	}
+	s.note = s.descriptorNote(d.desc)
 	s.setHeld(devices.False)
 	return s
-}
-
-// The mute lamp of a headset (HID Usage Tables, section 11).
-const (
-	pageLED  = 0x08
-	usageLED = 0x09 // Mute
-)
-
-// usageNote returns why the state of a control cannot be known.
-func (s *sensor) usageNote(desc *descriptor.Descriptor) health.Code {
-	has := func(form descriptor.Control) bool {
-		return slices.ContainsFunc(s.fields, func(f descriptor.Field) bool { return s.Usage.form(f) == form })
-	}
-	switch {
-	case has(""):
-		return health.HIDControlIllegal
-	case s.Anchor == nil && has(descriptor.Momentary):
-		return health.HIDAnchorMissing
-	case s.Usage.Request && has(descriptor.Momentary) && len(desc.Find(descriptor.Output, pageLED, usageLED)) > 0:
-		return health.HIDMuteLamp
-	}
-	return ""
 }
 
 // asksAt reports whether the rule queries the device at this moment.
@@ -104,7 +82,11 @@ func (s *sensor) linkUp(at time.Time) {
 	}
 }
 
+// start sets the start state of a toggle whose presses can be told.
 func (s *sensor) start(v bool, at time.Time) {
+	if s.note == health.HIDControlIllegal {
+		return
+	}
 	s.enter(onStarted, devices.Of(v), at)
 	s.setHeld(devices.False)
 }

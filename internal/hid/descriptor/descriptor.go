@@ -16,7 +16,7 @@ const (
 // Descriptor is a parsed report descriptor (HID 1.11, section 6.2.2).
 type Descriptor struct {
 	Numbered     bool     // each report begins with its number
-	Fields       []Field  // the fields with data and a usage, in the order of declaration
+	Fields       []Field  // the fields with a usage: those with data, in the order of declaration, then constant ones
 	Applications []uint32 // usages of the outermost collections, in order; the page is in the upper 16 bits
 
 	bits map[reportKey]int // length of each report, including its number

@@ -433,6 +433,11 @@ func TestReports(t *testing.T) {
 	mute := func(id uint8, offset int) Field {
 		return Field{Kind: Input, ReportID: id, Offset: offset, Size: 1, Count: 1, Page: 0x0b, Usage: 0x2f, Max: 1}
 	}
+	constant := func(usage uint16, offset int, relative bool) Field {
+		return Field{
+			Kind: Input, Offset: offset, Size: 1, Count: 1, Page: 0x0b, Usage: usage, Max: 1, Relative: relative, Constant: true,
+		}
+	}
 	type length struct {
 		kind Kind
 		id   uint8
@@ -462,6 +467,31 @@ func TestReports(t *testing.T) {
 		"constants take place": {
 			item + "75 05 81 03 75 01 09 2f 81 02", false,
 			[]Field{mute(0, 5)},
+			map[length]int{{Input, 0}: 1},
+		},
+		"a constant with a usage": { // many speakerphones declare their controls so
+			item + "09 2f 09 21 95 02 81 07", false,
+			[]Field{constant(0x2f, 0, true), constant(0x21, 1, true)},
+			map[length]int{{Input, 0}: 1},
+		},
+		"padding behind the last usage of a constant": {
+			item + "09 2f 95 08 81 03", false,
+			[]Field{constant(0x2f, 0, false)},
+			map[length]int{{Input, 0}: 1},
+		},
+		"padding with the usage of the control before it": {
+			item + "09 2f 81 02 09 2f 95 07 81 03", false,
+			[]Field{mute(0, 0)},
+			map[length]int{{Input, 0}: 1},
+		},
+		"padding with the usage of the control behind it": {
+			item + "09 2f 81 03 09 2f 81 02", false,
+			[]Field{mute(0, 1)},
+			map[length]int{{Input, 0}: 1},
+		},
+		"a constant of usage 0, and a constant array": {
+			item + "09 00 81 03 09 2f 81 01", false,
+			nil,
 			map[length]int{{Input, 0}: 1},
 		},
 		"what has no usage takes place": {

@@ -32,6 +32,7 @@ type Field struct {
 	Min, Max    int32 // logical minimum and maximum (HID 1.11, section 6.2.2.7)
 	Relative    bool  // the value is a change, not a state
 	NoPreferred bool  // the control has no preferred state to return to
+	Constant    bool  // declared as padding, but with a usage, which no other field of its kind has
 
 	usages usageList // the usages that the elements of an array may name, in the order of their values from Min
 }
@@ -116,7 +117,7 @@ const (
 func (f Field) Control() Control {
 	binary := f.Min == 0 && f.Max == 1
 	switch {
-	case f.Array:
+	case f.Array || f.Constant:
 		return ""
 	case binary && !f.Relative && f.NoPreferred:
 		return Level

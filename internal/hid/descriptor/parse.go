@@ -33,6 +33,8 @@ type parser struct {
 	pushed []globalItems
 	local  localItems
 	depth  int // of collections
+
+	constants []Field // those with a usage
 }
 
 func (p *parser) item(it item) error {
@@ -134,13 +136,17 @@ func (p *parser) fields(kind Kind, flags uint32) error {
 	size, count := int(g.size), int(g.count)
 	p.d.bits[report] = offset + size*count
 	usages := p.local.usages
-	if size*count == 0 || flags&flagConstant != 0 || usages.len() == 0 {
+	if size*count == 0 || usages.len() == 0 {
 		return nil
 	}
 	low, high := g.logical()
 	f := Field{
-		Kind: kind, ReportID: g.id, Offset: offset, Size: size, Count: 1,
+		Kind: kind, ReportID: g.id, Offset: offset, Size: size, Count: 1, Constant: flags&flagConstant != 0,
 		Min: low, Max: high, Relative: flags&flagRelative != 0, NoPreferred: flags&flagNoPreferred != 0,
+	}
+	if f.Constant {
+		p.constant(f, min(count, usages.len()), flags)
+		return nil
 	}
 	if flags&flagVariable == 0 {
 		f.Array, f.Count, f.usages = true, count, usages
@@ -157,6 +163,19 @@ func (p *parser) fields(kind Kind, flags uint32) error {
 	return nil
 }
 
+// constant keeps the constant fields that have a usage of their own: speakerphones declare their controls so, and report
+// them nevertheless. Others are padding, as is everything behind the last usage.
+func (p *parser) constant(f Field, count int, flags uint32) {
+	for i := range count {
+		usage, _ := p.local.usages.at(i)
+		f.Page, f.Usage = uint16(usage>>16), uint16(usage)
+		if flags&flagVariable != 0 && f.Usage != 0 && len(p.constants) < maxFields {
+			p.constants = append(p.constants, f)
+		}
+		f.Offset += f.Size
+	}
+}
+
 func (p *parser) keep(f Field) error {
 	if len(p.d.Fields) == maxFields {
 		return fmt.Errorf("there are more than %d fields", maxFields)
@@ -168,6 +187,7 @@ func (p *parser) keep(f Field) error {
 // end returns the result. If reports are numbered, all are (HID 1.11, section 6.2.2.7): fields declared
 // before the first number are in no report that could arrive.
 func (p *parser) end() *Descriptor {
+	p.addConstants()
 	if !p.d.Numbered {
 		return p.d
 	}
@@ -176,4 +196,21 @@ func (p *parser) end() *Descriptor {
 		delete(p.d.bits, reportKey{kind, 0})
 	}
 	return p.d
+}
+
+// addConstants adds the constant fields whose usage no other field has. Where one has, they are its padding.
+func (p *parser) addConstants() {
+	type control struct {
+		kind        Kind
+		page, usage uint16
+	}
+	known := make(map[control]bool)
+	for _, f := range p.d.Fields {
+		known[control{f.Kind, f.Page, f.Usage}] = true
+	}
+	for _, f := range p.constants {
+		if !known[control{f.Kind, f.Page, f.Usage}] && len(p.d.Fields) < maxFields {
+			p.d.Fields = append(p.d.Fields, f)
+		}
+	}
 }
