@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"sync"
@@ -162,6 +163,7 @@ func (a *App) open() error {
 	}
 	a.engine = engine.New(engine.Options{
 		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: known, Ask: a.ask, Log: a.log,
+		HIDPPSoftwareID: byte(1 + rand.IntN(15)),
 	})
 	a.settings.Store(set)
 	return nil

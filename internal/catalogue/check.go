@@ -228,13 +228,13 @@ func (f *faults) needRegex(path, expr string) {
 }
 
 // distinct checks that a list has no duplicates, and is left out rather than empty.
-func distinct[S ~string](f *faults, path string, list []S, what string) {
+func distinct[S ~string | ~int](f *faults, path string, list []S, what string) {
 	if list != nil && len(list) == 0 {
 		f.add(path, "leave it out for all "+what, "empty list of %s", what)
 	}
 	for i, s := range list {
 		if slices.Contains(list[:i], s) {
-			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%s is listed twice", s)
+			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%v is listed twice", s)
 		}
 	}
 }

@@ -118,11 +118,14 @@ func (f *faults) hidPP(path string, p HIDPP, u usage) {
 	if !hexShape.MatchString(p.Feature) {
 		f.add(path+".feature", "four hex digits such as \"0601\"", "not a feature id")
 	}
-	if p.Read == nil && p.Event == nil {
+	if p.Read == nil && len(p.Event) == 0 {
 		f.add(path, "read, event or both", "nothing would ever tell the state")
 	}
 	f.number(path+".read", p.Read, 15, "there is no such function or event")
-	f.number(path+".event", p.Event, 15, "there is no such function or event")
+	for i := range p.Event {
+		f.within(path+".event", p.Event[i], 0, 15, "there is no such function or event")
+	}
+	distinct(f, path+".event", p.Event, "events")
 }
 
 func (f *faults) mayWrite(path string, u usage) {
@@ -245,7 +248,7 @@ func (k SourceKind) reportsChanges() bool {
 	case k.HIDReport != nil:
 		return k.HIDReport.Kind != HIDToggle
 	case k.HIDPP != nil:
-		return k.HIDPP.Event != nil
+		return len(k.HIDPP.Event) > 0
 	}
 	return false
 }
@@ -258,7 +261,7 @@ func (k SourceKind) neverRefreshed() bool {
 	case k.HIDQuery != nil:
 		return len(k.HIDQuery.AskOn) == 0
 	case k.HIDPP != nil:
-		return k.HIDPP.Event == nil && len(k.HIDPP.AskOn) == 0
+		return len(k.HIDPP.Event) == 0 && len(k.HIDPP.AskOn) == 0
 	}
 	return false
 }

@@ -160,7 +160,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_usage.anchor.link_up", "the product has no link_state", "start, if it is the state after plugging in"},
 		}},
 		"hidpp that is asked again": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1), AskOn: again}}, nil},
-		"hidpp with a bad condition": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: ptr(1), AskOn: []ByteTest{{}}}}, []Fault{
+		"hidpp with a bad condition": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: Events{1}, AskOn: []ByteTest{{}}}}, []Fault{
 			{at + ".hidpp.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 		}},
 		"hidpp": {SourceKind{HIDPP: &HIDPP{Interface: ptr(-1), Feature: "601", TimeoutMS: 10001, Value: ByteValue{Mask: ptr(Byte(0))}}}, []Fault{
@@ -170,7 +170,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hidpp.feature", "not a feature id", `four hex digits such as "0601"`},
 			{at + ".hidpp", "nothing would ever tell the state", "read, event or both"},
 		}},
-		"hidpp functions": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(16), Event: ptr(-1)}}, []Fault{
+		"hidpp functions": {SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(16), Event: Events{-1}}}, []Fault{
 			{at + ".hidpp.read", "there is no such function or event", "0 to 15"},
 			{at + ".hidpp.event", "there is no such function or event", "0 to 15"},
 		}},
@@ -200,7 +200,7 @@ func TestCheckHIDFaults(t *testing.T) {
 	}{
 		"no writing": {Product{Sources: []SourceRule{
 			muteOf(query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again})),
-			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: ptr(0)}}},
+			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &HIDPP{Feature: "0903", Read: ptr(0), Event: Events{0}}}},
 			{Field: devices.EchoCancellation, SourceKind: usage(HIDUsage{Anchor: &Anchor{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}})},
 		}}, []Fault{
 			{at + ".hid_query", "this source writes to the device", "add allow_write: true to the product"},
@@ -270,7 +270,7 @@ func TestCheckStaleStates(t *testing.T) {
 	query := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}}}
 	asked := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, AskOn: []ByteTest{{Eq: ptr(Byte(1))}}}}
 	read := SourceKind{HIDPP: &HIDPP{Feature: "0601", Read: ptr(1)}}
-	event := SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: ptr(0)}}
+	event := SourceKind{HIDPP: &HIDPP{Feature: "0601", Event: Events{0}}}
 	usage := func(kind HIDKind) SourceKind { return SourceKind{HIDUsage: &HIDUsage{Kind: kind}} }
 	level := SourceKind{HIDReport: &HIDReport{Value: &ByteValue{}}}
 	toggle := SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: &Anchor{HIDQuery: query.HIDQuery}}}

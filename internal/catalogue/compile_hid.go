@@ -140,7 +140,7 @@ func (q *HIDQuery) compile(mute bool) *hid.Query {
 
 func (p *HIDPP) compile(mute bool) *hid.PPFeature {
 	out := &hid.PPFeature{
-		Device: hidppItself, Feature: hex16(p.Feature), Read: p.Read, Event: p.Event,
+		Device: hidppItself, Feature: hex16(p.Feature), Read: p.Read, Events: p.Event,
 		AskOn: compileTests(p.AskOn), Value: p.Value.Compile(mute), Timeout: milliseconds(cmp.Or(p.TimeoutMS, defaultTimeout)),
 	}
 	if p.DeviceIndex != nil {

@@ -102,7 +102,7 @@ type HIDPP struct {
 	DeviceIndex *Byte      `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
 	Feature     string     `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
 	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that returns the state. It is called at attach, resume and link_up."`
-	Event       *int       `json:"event,omitempty" yaml:"event,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the event that reports a new state."`
+	Event       Events     `json:"event,omitempty" yaml:"event,omitempty" jsonschema_description:"Number of the event that reports a new state, or a list of them. Answers to other programs with the same number count, too."`
 	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed, or that the headset is back: the device is then asked again, at most five times a second."`
 	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters; byte 0 is the first of them."`
 	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`

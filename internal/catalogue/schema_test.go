@@ -22,6 +22,9 @@ var schemaRules = reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Ty
 		return &reflector.Schema{OneOf: []*reflector.Schema{
 			{Type: "integer", Minimum: "0", Maximum: "255"}, {Type: "string", Pattern: "^0[xX][0-9a-fA-F]{1,2}$"},
 		}}
+	case reflect.TypeFor[Events]():
+		number := func() *reflector.Schema { return &reflector.Schema{Type: "integer", Minimum: "0", Maximum: "15"} }
+		return &reflector.Schema{OneOf: []*reflector.Schema{number(), {Type: "array", MinItems: new(uint64(1)), Items: number()}}}
 	case reflect.TypeFor[hid.Bytes]():
 		return &reflector.Schema{Type: "string", Pattern: "^( *[0-9a-fA-F]{2})* *$"}
 	}

@@ -34,7 +34,10 @@ type Options struct {
 	Known func(devices.Snapshot)
 	// Ask is called likewise with what HID rules want to send to devices. Nil: nothing is sent.
 	Ask func(hid.Request)
-	Log *slog.Logger
+	// HIDPPSoftwareID is the software id, 1 to 15, of the first HID++ exchange: another in each process, so that two do not take each
+	// other's answers for their own. 0: the same as in replays.
+	HIDPPSoftwareID byte
+	Log             *slog.Logger
 }
 
 // Engine owns the state. Its methods may be called from any goroutine while Run runs.
@@ -171,6 +174,9 @@ func newState(opts Options, now time.Time) *state {
 	s := &state{
 		opts: opts, started: now, awake: now, now: now, changed: make(chan struct{}), dirty: true,
 		hid: hid.NewTracker(opts.Resolver.HID),
+	}
+	if opts.HIDPPSoftwareID != 0 {
+		s.hid.SetSoftwareID(opts.HIDPPSoftwareID)
 	}
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})

@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // Checkpoint is the complete state of a Tracker, from which the replay of a recording starts.
 type Checkpoint struct {
 	LastRequest uint64             `json:"last_request,omitempty"` // the ID of the last request
+	SoftwareID  byte               `json:"software_id,omitempty"`  // that of the last HID++ exchange; 0: of a version that had only one
 	Devices     []deviceCheckpoint `json:"devices,omitempty"`
 }
 
@@ -36,7 +38,7 @@ type sensorCheckpoint struct {
 
 // Checkpoint returns the state of t, with its times mapped by clock. Requests must have been fetched before.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
-	c := Checkpoint{LastRequest: t.changes.requests}
+	c := Checkpoint{LastRequest: t.changes.requests, SoftwareID: t.changes.softwareID}
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{Device: d.device, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
@@ -70,7 +72,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 // Restore gives a new Tracker the state of another with the same rules. What belongs to other rules is
 // left out.
 func (t *Tracker) Restore(c Checkpoint) {
-	t.changes.requests = c.LastRequest
+	t.changes.requests, t.changes.softwareID = c.LastRequest, c.SoftwareID
 	for _, dc := range c.Devices {
 		d := &trackedDevice{
 			device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
@@ -128,15 +130,13 @@ func (s *sensor) restore(c sensorCheckpoint) {
 	s.State, s.Held = c.state(), held
 	if s.pp != nil {
 		s.pp.hidppState = c.hidppState
+		s.pp.SoftwareID = cmp.Or(c.SoftwareID, hidppSoftware)
 	}
 	if s.exchange == nil {
 		return
 	}
 	s.exchange.exchangeState = c.exchangeState
-	if s.exchange.waiting() && c.Step >= 0 {
-		if _, ok := s.exchange.request(c.Step); ok {
-			return
-		}
+	if !s.exchange.waiting() || c.Step < 0 || !s.exchange.has(c.Step) { // in the last case the file is wrong
+		s.exchange.end()
 	}
-	s.exchange.end() // not waiting, or the file is wrong: the exchange has no such step
 }

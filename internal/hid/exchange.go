@@ -9,13 +9,17 @@ import (
 
 // script defines a sequence of requests to a device, and how to read the answers.
 type script interface {
-	// request returns the request of a step; false: there is none, the exchange is over.
-	request(step int) (Request, bool)
+	// has reports whether there is a step; if not, the exchange is over.
+	has(step int) bool
+	// request returns the request of a step.
+	request(step int) Request
 	// answer decodes data if it is the answer to the request of a step, else it returns false. An answer
 	// without a state is Unknown.
 	answer(step int, data []byte) (v devices.Tri, ok bool)
 	// answeredByReport reports whether answers arrive as input reports.
 	answeredByReport() bool
+	// fits reports whether data could be the answer to an earlier request. An answer that tells whose it is does not.
+	fits(data []byte) bool
 	timeout() time.Duration
 	// pause is how long to wait before a request.
 	pause(step int) time.Duration
@@ -35,7 +39,7 @@ type exchangeState struct {
 	Until           time.Time `json:"until,omitzero"`   // when the wait for an answer ends; zero: not waiting
 	PausedUntil     time.Time `json:"pausing,omitzero"` // while waiting: when the request of this step will be sent; zero: it has been
 	Silent          bool      `json:"silent,omitempty"` // the device did not answer the last request
-	LateAnswerUntil time.Time `json:"stray,omitzero"`   // until when an answer may be to a cancelled request
+	LateAnswerUntil time.Time `json:"stray,omitzero"`   // until when an answer may be to a request that is no longer waited for
 }
 
 func (x *exchange) waiting() bool { return !x.Until.IsZero() }
@@ -43,17 +47,17 @@ func (x *exchange) waiting() bool { return !x.Until.IsZero() }
 // goTo starts a step, and returns its request if there is one and it is not to be sent after a pause.
 func (x *exchange) goTo(step int, now time.Time) (Request, bool) {
 	x.Step = step
-	r, ok := x.request(x.Step)
 	x.end()
-	if !ok {
-		return r, false
+	if !x.has(step) {
+		return Request{}, false
 	}
-	pause := x.pause(x.Step)
+	pause := x.pause(step)
 	x.Until = now.Add(pause + x.timeout())
 	if pause > 0 {
 		x.PausedUntil = now.Add(pause)
+		return Request{}, false
 	}
-	return r, pause == 0
+	return x.request(step), true
 }
 
 // retry schedules the request of this step again, after the pause. It returns false if there is no time left for that.
@@ -63,10 +67,17 @@ func (x *exchange) retry(now time.Time) bool {
 }
 
 // proceed returns the request of this step, whose pause is over. If it is late, the timeout is extended by as much.
-func (x *exchange) proceed(now time.Time) (Request, bool) {
+func (x *exchange) proceed(now time.Time) Request {
 	x.Until = x.Until.Add(now.Sub(x.PausedUntil))
 	x.PausedUntil = time.Time{}
 	return x.request(x.Step)
+}
+
+// giveUp notes that the last request, which has been sent, may still be answered, for as long as it takes at most.
+func (x *exchange) giveUp(now time.Time) {
+	if !x.has(x.Step + 1) {
+		x.LateAnswerUntil = now.Add(x.timeout())
+	}
 }
 
 // end ends the wait for an answer, and so the exchange.
@@ -90,26 +101,31 @@ type query struct {
 // sets reports whether a step sets a feature report that a later step reads.
 func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.Delay != 0 }
 
-func (q *query) request(step int) (Request, bool) {
+func (q *query) has(step int) bool {
+	if q.sets(0) {
+		return step < 2
+	}
+	return step < max(1, len(q.Output))
+}
+
+func (q *query) request(step int) Request {
 	switch {
 	case q.sets(step):
-		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, descriptor.Feature)}, true
-	case q.sets(0) && step == 1:
-		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, descriptor.Feature)}, true
-	case len(q.Feature) > 0 && step == 0:
+		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, descriptor.Feature)}
+	case q.sets(0):
+		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, descriptor.Feature)}
+	case len(q.Feature) > 0:
 		r := Request{Node: q.node, Feature: q.Feature, Length: q.length(q.Feature, descriptor.Feature)}
 		if len(q.Feature) > 1 {
 			r.Feature = padded(q.Feature, q.desc, descriptor.Feature)
 		}
-		return r, true
-	case len(q.Input) > 0 && step == 0:
-		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, descriptor.Input)}, true
-	case len(q.LastOutput) > 0 && step == 0:
-		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, descriptor.Output)}, true
-	case step < len(q.Output):
-		return Request{Node: q.node, Output: padded(q.Output[step], q.desc, descriptor.Output)}, true
+		return r
+	case len(q.Input) > 0:
+		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, descriptor.Input)}
+	case len(q.LastOutput) > 0:
+		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, descriptor.Output)}
 	}
-	return Request{}, false
+	return Request{Node: q.node, Output: padded(q.Output[step], q.desc, descriptor.Output)}
 }
 
 // length returns how many bytes of a report to read.
@@ -142,6 +158,8 @@ func (q *query) isBusy(step int, data []byte) bool {
 }
 
 func (q *query) answeredByReport() bool { return len(q.Output) > 0 }
+
+func (q *query) fits(data []byte) bool { return q.answeredByReport() && meets(data, q.Expect) }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 

@@ -2,6 +2,7 @@ package hid
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
@@ -14,7 +15,8 @@ const (
 	hidppShort        = 0x10 // of HID++ 1.0: receivers use it on behalf of devices that are not connected
 	hidppLength       = 20
 	hidppHeader       = 4
-	hidppSoftware     = 0x0d // our software id: any but 0, which events have
+	hidppSoftware     = 0x0d // the software id of the first exchange of a Tracker, unless SetSoftwareID says otherwise
+	maxSoftwareID     = 0x0f // events have 0
 	hidpp20Error      = 0xff // in place of the feature index
 	hidpp10Error      = 0x8f // the same in a short report
 	hidppDisconnected = 0x40 // a receiver's notification, in a short report: the device has disconnected
@@ -26,37 +28,44 @@ type hidpp struct {
 	PPFeature
 	hidppState
 	node string
+	next func() byte // returns the software id of the next exchange
 }
 
 // hidppState is what a checkpoint stores of a hidpp source.
 type hidppState struct {
-	Index     byte `json:"place,omitempty"`     // of the feature on this device; 0: unknown
-	LastIndex byte `json:"was_place,omitempty"` // the last known index
-	Lacks     bool `json:"lacks,omitempty"`     // the device does not have the feature
+	Index      byte `json:"place,omitempty"`       // of the feature on this device; 0: unknown
+	LastIndex  byte `json:"was_place,omitempty"`   // the last known index
+	Lacks      bool `json:"lacks,omitempty"`       // the device does not have the feature
+	SoftwareID byte `json:"software_id,omitempty"` // of the last exchange
 }
 
-func (h *hidpp) request(step int) (Request, bool) {
+func (h *hidpp) has(step int) bool { return step == 0 || step == 1 && h.Read != nil && h.Index != 0 }
+
+func (h *hidpp) request(step int) Request {
 	report := make([]byte, hidppLength)
-	switch {
-	case step == 0: // getFeature of the root feature
-		h.LastIndex = cmp.Or(h.Index, h.LastIndex)
-		h.Index, h.Lacks = 0, false
-		copy(report, []byte{hidppLong, h.Device, 0, hidppSoftware, byte(h.Feature >> 8), byte(h.Feature)})
-	case step == 1 && h.Read != nil && h.Index != 0:
-		copy(report, []byte{hidppLong, h.Device, h.Index, byte(*h.Read)<<4 | hidppSoftware})
-	default:
-		return Request{}, false
+	if step == 0 { // getFeature of the root feature
+		h.SoftwareID = h.next()
+		h.forgetIndex()
+		h.Lacks = false
+		copy(report, []byte{hidppLong, h.Device, 0, h.SoftwareID, byte(h.Feature >> 8), byte(h.Feature)})
+	} else {
+		copy(report, []byte{hidppLong, h.Device, h.Index, byte(*h.Read)<<4 | h.SoftwareID})
 	}
-	return Request{Node: h.node, Output: report}, true
+	return Request{Node: h.node, Output: report}
+}
+
+func (h *hidpp) forgetIndex() {
+	h.LastIndex = cmp.Or(h.Index, h.LastIndex)
+	h.Index = 0
 }
 
 func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	if len(data) < hidppHeader+1 || data[0] != hidppLong && data[0] != hidppShort || data[1] != h.Device {
 		return devices.Unknown, false
 	}
-	asked, function := byte(0), byte(hidppSoftware)
+	asked, function := byte(0), h.SoftwareID
 	if step == 1 {
-		asked, function = h.Index, byte(*h.Read)<<4|hidppSoftware
+		asked, function = h.Index, byte(*h.Read)<<4|h.SoftwareID
 	}
 	switch {
 	case data[0] == hidppShort:
@@ -73,20 +82,29 @@ func (h *hidpp) answer(step int, data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
-// event decodes a state that the device sends by itself. While the feature's index is being looked up
-// again, a message with the old index may be such an event, so the state becomes unknown.
-func (h *hidpp) event(data []byte) (devices.Tri, bool) {
+// statement decodes a state that the device sends without being asked by us: an event, or what it answers another program that reads
+// the state or sets it. While the feature's index is being looked up again, a message with the old index may be one, so the state becomes
+// unknown.
+func (h *hidpp) statement(data []byte) (devices.Tri, bool) {
 	index := cmp.Or(h.Index, h.LastIndex)
-	if h.Event == nil || index == 0 || len(data) < hidppHeader {
+	if index == 0 || len(data) < hidppHeader || data[0] != hidppLong || data[1] != h.Device || data[2] != index {
 		return devices.Unknown, false
 	}
-	if data[0] != hidppLong || data[1] != h.Device || data[2] != index || data[3] != byte(*h.Event)<<4 {
+	function, program := int(data[3]>>4), data[3]&0x0f
+	if !slices.Contains(h.Events, function) && (program == 0 || h.Read == nil || *h.Read != function) {
 		return devices.Unknown, false
 	}
 	if h.Index == 0 {
 		return devices.Unknown, true
 	}
 	return h.value(data)
+}
+
+// isSecondLookup reports whether a message answers the lookup of the index once more. Another program has then looked up a feature with the
+// same software id, and one of the two indexes is that of its feature.
+func (h *hidpp) isSecondLookup(data []byte) bool {
+	return h.Index != 0 && len(data) > hidppHeader && data[0] == hidppLong && data[1] == h.Device && data[2] == 0 && data[3] == h.SoftwareID &&
+		data[hidppHeader] != h.Index
 }
 
 // isBack reports whether an unsolicited message shows that a device which has not answered is connected again.
@@ -115,6 +133,8 @@ func (h *hidpp) value(data []byte) (devices.Tri, bool) {
 }
 
 func (h *hidpp) answeredByReport() bool { return true }
+
+func (h *hidpp) fits([]byte) bool { return false } // an answer repeats the software id of its exchange
 
 func (h *hidpp) pause(int) time.Duration { return 0 }
 

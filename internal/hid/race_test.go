@@ -116,9 +116,6 @@ func TestEventWhileTheFeatureIsLookedUpAgain(t *testing.T) {
     link_state: [{hid_report: {report_id: 4, value: {byte: 1}}}]
     sources: [{field: hardware_mute, hidpp: {feature: "0601", event: 0, value: {byte: 0}}}]
 `)
-	long := func(head ...byte) hid.Event {
-		return in("hidraw0", append(head, make([]byte, hid.HIDPPLength-len(head))...)...)
-	}
 	muted, unmuted := long(0x11, 0xff, 8, 0, 1), long(0x11, 0xff, 8, 0, 0)
 	w.happen(at("hidraw0", reports(1, 4, 0x11)), long(0x11, 0xff, 0, 0x0d, 8))
 	require.Equal(t, "link_state[0]=unknown sources[0]=true", w.happen(muted))
@@ -128,7 +125,8 @@ func TestEventWhileTheFeatureIsLookedUpAgain(t *testing.T) {
 	w.expire()
 	require.Equal(t, "link_state[0]=true sources[0]=unknown", w.happen(muted), "it has not answered")
 	w.resume()
-	w.happen(long(0x11, 0xff, 0, 0x0d, 8))
+	w.asked()
+	w.happen(long(0x11, 0xff, 0, w.programID, 8))
 	require.Equal(t, "link_state[0]=unknown sources[0]=true", w.happen(muted))
 }
 
@@ -152,7 +150,7 @@ func TestAnchorOvertakesAPress(t *testing.T) {
 	require.Equal(t, "sources[0]=true link_state[0]=true", w.states(), "the anchor spoke before all was forgotten")
 }
 
-// The answer to a question that was broken off may be taken for that to the next one: it is asked once more.
+// The answer to a question that was broken off may be taken for that to the next one: it is not believed, and asked once more.
 func TestAnswerToABrokenOffQuestion(t *testing.T) {
 	w := newWorld(t, asking)
 	w.happen(at("hidraw0", reports(1, 2)))
@@ -161,7 +159,7 @@ func TestAnswerToABrokenOffQuestion(t *testing.T) {
 	w.tr.Resume(w.now, w.now)
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1)) // from before the sleep
-	require.Equal(t, "sources[0]=true", w.states())
+	require.Equal(t, "sources[0]=unknown", w.states())
 	w.expire()
 	require.Equal(t, question, w.asked())
 	require.Equal(t, "sources[0]=false", w.happen(in("hidraw0", 1, 0)))

@@ -102,7 +102,7 @@ type PPFeature struct {
 	Device  byte          // device index behind a receiver; 0xff: the addressed device itself
 	Feature uint16        // id of the feature, not its index on the device
 	Read    *int          // number of the function that tells the state
-	Event   *int          // number of the event that tells it
+	Events  []int         // numbers of the events that tell it
 	AskOn   []Test        // of a report that triggers the query
 	Value   Value         // in the parameters
 	Timeout time.Duration // of each answer

@@ -53,7 +53,7 @@ func newSensor(rl *Rule, d *trackedDevice) *sensor {
 	case rl.Query != nil:
 		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node}
+		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node, next: d.changes.nextSoftwareID}
 		s.exchange = &exchange{script: s.pp}
 	}
 	s.note = s.descriptorNote(d.desc)
@@ -155,7 +155,7 @@ func (s *sensor) handleReport(data []byte, at, now time.Time) {
 	case s.Report != nil:
 		s.report(data, at, now)
 	case s.pp != nil:
-		if v, ok := s.pp.event(data); ok {
+		if v, ok := s.pp.statement(data); ok {
 			s.update(v, at)
 		}
 	}
@@ -272,14 +272,23 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 	case s.HIDPP != nil:
 		triggers = s.HIDPP.AskOn
 	}
+	if s.pp != nil && s.pp.isSecondLookup(data) {
+		s.pp.forgetIndex()
+		s.doubt(now)
+	}
 	if s.pp != nil && s.pp.isConnectionNotice(data) {
-		s.enter(onUnconfirmed, devices.Unknown, now)
-		if !s.missingDependency {
-			s.askSoon(now)
-		}
+		s.doubt(now)
 	}
 	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting() && s.pp.isBack(data, s.exchange.Silent)
 	if back || len(triggers) > 0 && meets(data, triggers) {
+		s.askSoon(now)
+	}
+}
+
+// doubt makes the state unknown, and asks for it unless it may not be asked for.
+func (s *sensor) doubt(now time.Time) {
+	s.enter(onUnconfirmed, devices.Unknown, now)
+	if !s.missingDependency {
 		s.askSoon(now)
 	}
 }
@@ -295,7 +304,7 @@ func (s *sensor) askSoon(now time.Time) {
 // unconfirmed handles an answer without a state. At the end of the exchange the state is unknown, because
 // it may have been queried just because it had changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if !s.exchange.waiting() && (s.Query != nil || s.HIDPP.Event == nil) {
+	if !s.exchange.waiting() && (s.Query != nil || len(s.HIDPP.Events) == 0) {
 		s.enter(onUnconfirmed, devices.Unknown, at)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/hid/descriptor"
 )
@@ -28,10 +29,20 @@ type trackedDevice struct {
 
 // changeFlags is where devices and sensors record changes for their Tracker.
 type changeFlags struct {
-	requests uint64       // ID of the last request
-	readings bool         // a reading has changed
-	links    bool         // a sensor of a link_state has changed
-	pending  consequences // of all sensors
+	requests   uint64       // ID of the last request
+	softwareID byte         // that of the last HID++ exchange; 0: of an old recording, when there was only one
+	readings   bool         // a reading has changed
+	links      bool         // a sensor of a link_state has changed
+	pending    consequences // of all sensors
+}
+
+// nextSoftwareID returns the software id of the next HID++ exchange, which the answers to its requests repeat.
+func (c *changeFlags) nextSoftwareID() byte {
+	if c.softwareID == 0 {
+		return hidppSoftware
+	}
+	c.softwareID = c.softwareID%maxSoftwareID + 1
+	return c.softwareID
 }
 
 // unit identifies one physical product by its HID devices.
@@ -101,10 +112,10 @@ func (d *trackedDevice) send(r Request, ok bool) {
 }
 
 // cancel ends the exchange under way. A request that was not sent yet is dropped.
-func (d *trackedDevice) cancel() {
+func (d *trackedDevice) cancel(now time.Time) {
 	if s := d.conversation(); s != nil {
-		if s.exchange.answeredByReport() && !slices.ContainsFunc(d.requests, d.isAsked) {
-			s.exchange.LateAnswerUntil = s.exchange.Until
+		if !slices.ContainsFunc(d.requests, d.isAsked) {
+			s.exchange.giveUp(now)
 		}
 		s.exchange.end()
 		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
@@ -173,8 +184,8 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 		return false
 	}
 	s.exchange.Silent = false
-	if now.Before(s.exchange.LateAnswerUntil) {
-		s.exchange.LateAnswerUntil = time.Time{}
+	if d.mayBeLate(data, now) {
+		v = devices.Unknown
 		s.askSoon(now)
 	}
 	if v.Known() {
@@ -187,6 +198,17 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 	}
 	d.finish(s, now)
 	return true
+}
+
+// mayBeLate reports whether an answer may be to a request that is no longer waited for, of any rule. It is not believed then.
+func (d *trackedDevice) mayBeLate(data []byte, now time.Time) (may bool) {
+	for _, s := range d.sensors {
+		if x := s.exchange; x != nil && now.Before(x.LateAnswerUntil) && x.fits(data) {
+			x.LateAnswerUntil = time.Time{}
+			may = true
+		}
+	}
+	return may
 }
 
 // finish continues after an exchange, if it is over.
@@ -231,9 +253,10 @@ func (d *trackedDevice) due() time.Time {
 func (d *trackedDevice) expire(now time.Time) {
 	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
 		if s.exchange.PausedUntil.IsZero() {
+			s.exchange.giveUp(now)
 			d.unanswered(s, now)
 		} else {
-			d.send(s.exchange.proceed(now))
+			d.send(s.exchange.proceed(now), true)
 		}
 	}
 	for _, s := range d.sensors {
@@ -256,7 +279,7 @@ func (d *trackedDevice) forget(at, now time.Time, which func(*sensor) bool) {
 func (d *trackedDevice) stopAsking(now time.Time, which func(*sensor) bool) {
 	d.queue = slices.DeleteFunc(d.queue, which)
 	if s := d.conversation(); s != nil && which(s) {
-		d.cancel()
+		d.cancel(now)
 	}
 	for _, s := range d.sensors {
 		if which(s) {

@@ -21,7 +21,13 @@ type Tracker struct {
 
 // NewTracker returns a Tracker without devices.
 func NewTracker(r *Rules) *Tracker {
-	return &Tracker{rules: r}
+	return &Tracker{rules: r, changes: changeFlags{softwareID: hidppSoftware - 1}}
+}
+
+// SetSoftwareID sets the software id, 1 to 15, of the first HID++ exchange; each further one has the next. Two programs that ask one
+// device should begin with different ones, since its answers go to both.
+func (t *Tracker) SetSoftwareID(id byte) {
+	t.changes.softwareID = (id+maxSoftwareID-2)%maxSoftwareID + 1
 }
 
 // Apply handles an event; now is the time of the clock that Due and Expire use.
@@ -164,7 +170,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		dropped := func(s *sensor) bool { return !slices.Contains(d.sensors, s) }
 		d.queue = slices.DeleteFunc(d.queue, dropped)
 		if s := d.conversation(); s != nil && dropped(s) {
-			d.cancel()
+			d.cancel(now)
 		}
 	}
 	t.updateDependencies(now, now)

@@ -24,6 +24,8 @@ type world struct {
 	tr  *hid.Tracker
 	now time.Time
 	ids map[string]uint64 // of the last request by what it says
+
+	programID byte // the software id in the last request of HID++ that was asked
 }
 
 const head = `
@@ -126,6 +128,9 @@ func (w *world) asked() string {
 	for _, r := range w.tr.Requests() {
 		text := r.Node + " " + requestText(r)
 		w.ids[text] = r.ID
+		if len(r.Output) == hid.HIDPPLength {
+			w.programID = r.Output[3] & 0x0f
+		}
 		out = append(out, text)
 	}
 	return strings.Join(out, ", ")
