@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"sidetone/internal/app"
+	"sidetone/internal/asynclog"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/supervise"
 )
@@ -19,26 +21,52 @@ import (
 // logFileMB is the size at which the log file is rotated. One older file is kept: 10 MB in total.
 const logFileMB = 5
 
-// runLog returns the log of 'run', on standard error, with priorities if that is the journal. If neither a journal nor a terminal shows it,
-// and always on Windows, it is also kept in a file, whose path is returned.
-func runLog(stderr io.Writer, set *app.Settings, level slog.Leveler) (log *slog.Logger, file string) {
+// runLog is the log of 'run'.
+type runLog struct {
+	*slog.Logger
+	stderr *asynclog.Handler
+	kept   *asynclog.Handler // in file; nil: in none
+	file   string
+}
+
+// newRunLog returns the log of 'run', on standard error, with priorities if that is the journal. If neither a journal nor a terminal shows
+// it, and always on Windows, it is also kept in a file. Each of the two may take nothing for a while, or for ever: nobody waits for that.
+func newRunLog(stderr io.Writer, set *app.Settings, level slog.Leveler) *runLog {
+	format := func(w io.Writer) slog.Handler { return logger(w, set.Config.Log, level).Handler() }
 	if isJournal(os.Stderr, host.Getenv("JOURNAL_STREAM")) {
-		out := &prioritized{Writer: stderr}
-		return slog.New(journal{logger(out, set.Config.Log, level).Handler(), out}), ""
+		shown := asynclog.NewHandler(stderr, func(w io.Writer) slog.Handler {
+			out := &prioritized{Writer: w}
+			return journal{format(out), out}
+		})
+		return &runLog{Logger: slog.New(shown), stderr: shown}
 	}
-	log = logger(stderr, set.Config.Log, level)
+	shown := asynclog.NewHandler(stderr, format)
+	l := &runLog{Logger: slog.New(shown), stderr: shown}
 	if runtime.GOOS != "windows" && isTerminal(os.Stderr) { // on Windows, nobody sees the console that an agent usually has
-		return log, ""
+		return l
 	}
 	file, err := paths.LogFile(host.Getenv, programName(), set.Identity.ID)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err != nil {
-		log.Warn("the log is not kept in a file", "reason", err)
-		return log, ""
+		l.Warn("the log is not kept in a file", "reason", err)
+		return l
 	}
-	return slog.New(slog.NewMultiHandler(log.Handler(), logger(rotated(file), set.Config.Log, level).Handler())), file
+	l.file, l.kept = file, asynclog.NewHandler(rotated(file), format)
+	l.Logger = slog.New(slog.NewMultiHandler(l.stderr, l.kept))
+	return l
+}
+
+// lastWords is how long the process waits at its end until its last lines are written.
+const lastWords = 500 * time.Millisecond
+
+// flush has the last lines written, if that takes not too long.
+func (l *runLog) flush() {
+	l.stderr.Flush(lastWords)
+	if l.kept != nil {
+		l.kept.Flush(lastWords)
+	}
 }
 
 // logFailure logs to the file why an agent that was started at log-in on Windows ends: nobody sees its standard error.

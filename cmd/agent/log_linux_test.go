@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/fakeserver"
 	"sidetone/internal/config"
 	"sidetone/internal/testlab"
 )
@@ -49,6 +50,51 @@ func TestJournal(t *testing.T) {
 	require.NoError(t, err)
 	defer null.Close()
 	require.False(t, isTerminal(null))
+}
+
+// TestLogThatNobodyReads, on standard error and in the file: a mute still gets to the client, and so does its end.
+func TestLogThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	d := newControlled(t, nil)
+	state, endpoints := t.TempDir(), filepath.Join(t.TempDir(), "endpoints.yaml")
+	plugged := []byte(`{"endpoints": [{"id": "mic", "type": "audioinput", "name": "Acme 700 Mono", "bus": "usb", "vid": "1209", "pid": "0700"}]}`)
+	require.NoError(t, os.WriteFile(endpoints, plugged, 0o600))
+	d.env = append(d.env, "XDG_STATE_HOME="+state, "SIDETONE_SOURCES_AUDIO=false", "SIDETONE_SOURCES_CAMERA=false", "SIDETONE_SOURCES_HID=false",
+		"SIDETONE_SOURCES_FILES="+endpoints)
+	folder := filepath.Join(state, "sidetone", "acme")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "agent.log"), 0o600))
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	fillPipe(t, w)
+	d.output = w
+	d.start()
+	d.has("the microphone", func(list []fakeserver.Device) bool { return len(list) == 1 })
+	d.pushMute()
+	d.hasMute(true)
+	require.NoError(t, os.WriteFile(endpoints, []byte("endpoints: []"), 0o600)) // its end is a line of the Engine
+	d.hasNone()
+	require.NoError(t, os.WriteFile(endpoints, plugged, 0o600))
+	d.has("the microphone", func(list []fakeserver.Device) bool { return len(list) == 1 })
+	d.signal(syscall.SIGTERM)
+	d.exit()
+	d.hasNone()
+}
+
+// fillPipe fills a pipe.
+func fillPipe(t *testing.T, w *os.File) {
+	t.Helper()
+	raw, err := w.SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Write(func(fd uintptr) bool {
+		for err == nil {
+			_, err = syscall.Write(int(fd), make([]byte, 1<<10))
+		}
+		return true
+	}))
+	require.ErrorIs(t, err, syscall.EAGAIN)
 }
 
 // TestLogFile: where neither a terminal nor the journal keeps the log a file does, for this user alone, and the bundle holds it.

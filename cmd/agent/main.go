@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sidetone/internal/app"
+	"sidetone/internal/asynclog"
 	"sidetone/internal/brand"
 	"sidetone/internal/platform/audio"
 	"sidetone/internal/platform/system"
@@ -43,7 +44,11 @@ func execute(ctx context.Context, args []string) int {
 	err := out.failure(root.ExecuteContext(ctx))
 	code, said := exitCodeOf(err, args)
 	if !said {
-		printError(root.ErrOrStderr(), err)
+		stderr := root.ErrOrStderr()
+		printError(stderr, err)
+		if later, ok := stderr.(*asynclog.Handler); ok {
+			later.Flush(lastWords)
+		}
 		logFailure(args, err)
 	}
 	return code

@@ -64,7 +64,9 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	app.TuneRuntime(host.Getenv)
 	level := new(slog.LevelVar)
 	level.Set(set.Config.Log.Level.Slog())
-	log, logFile := runLog(cmd.ErrOrStderr(), set, level)
+	log := newRunLog(cmd.ErrOrStderr(), set, level)
+	defer log.flush()
+	cmd.Root().SetErr(log.stderr) // why the process ends must not keep it from ending, either
 	manager := service.NewNotifier(host.Getenv)
 	program, unknown := os.Executable()                                   // now: once the program is moved, the system tells its new place
 	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
@@ -72,12 +74,13 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	supervised := host.Getenv(supervise.StopEventVariable) != ""
 	exit := func(err error) {
 		code, _ := exitCodeOf(exitOf(agent.Ending(), err, supervised), []string{cmd.Name()})
+		log.flush()
 		os.Exit(code)
 	}
 	options := app.Options{
 		AwaitLocks: supervised,
 		Settings:   set, Load: func() (*app.Settings, error) { return loadSettings(cmd) },
-		Host: host, Version: version, Log: log, LogLevel: level, LogFile: logFile, OwnProcess: true, LastCrash: lastCrash,
+		Host: host, Version: version, Log: log.Logger, LogLevel: level, LogFile: log.file, OwnProcess: true, LastCrash: lastCrash,
 		EndProcess: func() { exit(nil) }, Overdue: exit,
 		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
 	}
@@ -95,14 +98,14 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	if listenErr != nil {
 		log.Warn("an installer cannot have the agent end in order", "reason", listenErr)
 	} else {
-		go serveInstaller(requests, agent, log)
+		go serveInstaller(requests, agent, log.Logger)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
 	beside.Go(func() { reloadAt(ctx, hup, agent) })
 	if manager != nil {
-		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log) })
+		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log.Logger) })
 	}
 	err = agent.Run(ctx)
 	return exitOf(agent.Ending(), err, supervised)

@@ -34,11 +34,11 @@ type Options struct {
 	Settings   *Settings                 // in force at the start
 	Load       func() (*Settings, error) // reads them again for Reload
 	Host       Host
-	Version    string // of the program
-	Log        *slog.Logger
+	Version    string         // of the program
+	Log        *slog.Logger   // is called wherever a mute passes through, so it must not wait (package asynclog)
 	OwnProcess bool           // the process is only the agent: crashes are reported and lead to safe mode, no garbage collection while idle
 	EndProcess func()         // ends the process in order when the session ends, once clients have been told; nil: it ends with Run
-	Overdue    func(error)    // ends the process, with the error of Run, if it hangs after clients were told; nil: nothing does
+	Overdue    func(error)    // ends the process, with the error of Run if there is one, if that hangs at its end; nil: nothing does
 	LastCrash  int            // the code with which the previous process crashed; 0: it did not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
@@ -82,10 +82,12 @@ type App struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
 
-	stopping context.Context    // ended by stop
-	stop     context.CancelFunc // ends the agent
-	farewell chan struct{}      // closed when clients have been told of the end
-	begun    chan struct{}      // closed when this agent reports
+	stopping context.Context       // ended by stop
+	stop     context.CancelFunc    // ends the agent
+	hanging  atomic.Bool           // exitIfHanging was called
+	failed   atomic.Pointer[error] // of Run, which has not returned it yet; nil: none is known
+	farewell chan struct{}         // closed when clients have been told of the end
+	begun    chan struct{}         // closed when this agent reports
 	handover *handover
 }
 
@@ -143,11 +145,6 @@ func (a *App) open() error {
 		return err
 	}
 	a.report = newReporter(a.log, a.timeline, set.rpc(a.opts.Host, a.log))
-	a.report.announce = func() {
-		if a.lock != nil {
-			a.lock.Announce()
-		}
-	}
 	names := make([]string, len(a.sources))
 	for i, src := range a.sources {
 		names[i] = src.Name()
@@ -184,7 +181,8 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	context.AfterFunc(a.stopping, cancel)
-	context.AfterFunc(ctx, a.stop) // which also tells Upgrade
+	context.AfterFunc(ctx, a.stop)          // which also tells Upgrade
+	context.AfterFunc(ctx, a.exitIfHanging) // not once clients have been told: that may be what hangs
 	// The sources and the Engine end before the reporter tells clients of the end, so that they publish nothing after that.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
@@ -196,7 +194,7 @@ func (a *App) Run(ctx context.Context) error {
 			if a.handover.apply(on) == thenNothingSaid {
 				err = nil
 			}
-			a.exitIfHanging(err)
+			a.endsWith(err)
 			close(a.farewell) // it is the other agent that tells clients
 			return err
 		}
@@ -222,6 +220,7 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 				a.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
 			}
 		})
+		wg.Go(func() { a.report.announceLosses(ctx, lock.Announce) })
 	}
 	wg.Go(func() { a.watchSession(ctx) })
 	if a.listener != nil {
@@ -240,7 +239,7 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	}
 	serve()
 	err := a.reportToClients(reporting, serve)
-	a.exitIfHanging(err)
+	a.endsWith(err)
 	stopInputs()
 	if a.HasLetGo() {
 		a.log.Info("another agent goes on")
@@ -251,19 +250,38 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	return err
 }
 
-// exitIfHanging ends the process with that error of Run if the rest hangs. Nothing calls that off, since after Run the rest of the process
+// exitIfHanging ends the process if the rest of Run, or what comes after it, hangs. It is called as soon as the end is decided: when the
+// agent is told to stop, whatever hangs by then, or when it ends by itself. Nothing calls it off, since after Run the rest of the process
 // may hang.
-func (a *App) exitIfHanging(err error) {
-	if a.opts.Overdue == nil {
+func (a *App) exitIfHanging() {
+	if a.opts.Overdue == nil || a.hanging.Swap(true) {
 		return
 	}
 	after := shutdownTimeout
-	said := []any{"after", after}
-	if err != nil {
-		said = append(said, "reason", err) // of the end: nobody else will log it
+	time.AfterFunc(after, func() {
+		said, err := []any{"after", after}, a.failure()
+		if err != nil {
+			said = append(said, "reason", err) // of the end: nobody else will log it
+		}
+		go a.log.Warn("what is left to do hangs: the process ends without it", said...) // the log may be what hangs
+		time.AfterFunc(time.Second, func() { a.opts.Overdue(err) })
+	})
+}
+
+// failure returns the error of Run, as far as it is known.
+func (a *App) failure() error {
+	if err := a.failed.Load(); err != nil {
+		return *err
 	}
-	time.AfterFunc(after, func() { a.log.Warn("what is left to do hangs: the process ends without it", said...) })
-	time.AfterFunc(after+time.Second, func() { a.opts.Overdue(err) }) // in a timer of its own, since the log may be what hangs
+	return nil
+}
+
+// endsWith notes the error of Run, which may hang before it returns that.
+func (a *App) endsWith(err error) {
+	if err != nil {
+		a.failed.Store(&err)
+	}
+	a.exitIfHanging()
 }
 
 // Ping returns when this agent reports and its Engine, through which everything goes, responds, or when ctx ends.
@@ -275,7 +293,7 @@ func (a *App) Ping(ctx context.Context) {
 	}
 }
 
-// shutdownTimeout is how long the rest may take after clients were told of the end. The longest wait is for a HID device: 12 s.
+// shutdownTimeout is how long the end may take. Clients are told within half a second; the longest wait is for a HID device: 12 s.
 var shutdownTimeout = 15 * time.Second
 
 // runInputs runs the Engine and follows the sources until stop is called.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,14 +38,17 @@ func (s stuckSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 
 func (s stuckSource) Close() error { return nil }
 
-// stuckLog is one of which nobody reads any more once the source is stuck.
+// stuckLog is one that takes no more from a certain line on.
 type stuckLog struct {
 	slog.Handler
-	free chan struct{}
+	at      string        // how that begins
+	reached func()        // is called then
+	free    chan struct{} // closed: it takes lines again
 }
 
 func (l stuckLog) Handle(ctx context.Context, r slog.Record) error {
-	if strings.HasPrefix(r.Message, "what is left to do hangs") {
+	if strings.HasPrefix(r.Message, l.at) {
+		l.reached()
 		<-l.free
 	}
 	return l.Handler.Handle(ctx, r)
@@ -56,7 +61,7 @@ func TestEndThatHangs(t *testing.T) {
 	overdue := make(chan error, 1)
 	a := newApp(t, Options{Settings: bareSettings(t), Overdue: func(err error) { overdue <- err }})
 	stuck := stuckSource{make(chan struct{}), make(chan struct{})}
-	a.log = slog.New(stuckLog{a.log.Handler(), stuck.free})
+	a.log = slog.New(stuckLog{a.log.Handler(), "what is left to do hangs", func() {}, stuck.free})
 	a.sources, a.kicks = append(a.sources, stuck), append(a.kicks, signal.New())
 	ended := make(chan struct{})
 	go func() {
@@ -74,6 +79,32 @@ func TestEndThatHangs(t *testing.T) {
 		require.Fail(t, "its process is never ended")
 	}
 	close(stuck.free)
+	<-ended
+}
+
+// TestAgentThatHangsBeforeItIsToldToStop: whoever tells clients may be what hangs, and never gets as far as that.
+func TestAgentThatHangsBeforeItIsToldToStop(t *testing.T) {
+	defer func(d time.Duration) { shutdownTimeout = d }(shutdownTimeout)
+	shutdownTimeout = 50 * time.Millisecond
+	overdue := make(chan error, 1)
+	hangs, free := make(chan struct{}), make(chan struct{})
+	log := stuckLog{slog.NewTextHandler(io.Discard, nil), "no client to report to", sync.OnceFunc(func() { close(hangs) }), free}
+	a := newApp(t, Options{Settings: bareSettings(t), Overdue: func(err error) { overdue <- err }, Log: slog.New(log)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = a.Run(ctx)
+	}()
+	<-hangs
+	cancel()
+	select {
+	case err := <-overdue:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		assert.Fail(t, "its process is never ended")
+	}
+	close(free)
 	<-ended
 }
 
@@ -115,7 +146,7 @@ func TestReasonOfAnEndThatHangs(t *testing.T) {
 		var log bytes.Buffer
 		overdue := make(chan error, 1)
 		a := &App{opts: Options{Overdue: func(err error) { overdue <- err }}, log: slog.New(slog.NewTextHandler(&log, nil))}
-		a.exitIfHanging(errors.New("the agent that runs goes on"))
+		a.endsWith(errors.New("the agent that runs goes on"))
 		require.ErrorContains(t, <-overdue, "goes on")
 		synctest.Wait()
 		require.Contains(t, log.String(), `reason="the agent that runs goes on"`)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
 	"sidetone/internal/timeline"
 )
 
@@ -20,7 +22,7 @@ type reporter struct {
 	log      *slog.Logger
 	timeline *timeline.Ring
 
-	announce func() // tells other agents that the client may have lost devices of theirs; may be nil
+	losses signal.Signal // a client may have lost devices of other agents
 
 	deliveries atomic.Uint64
 	counters   *clientCounters
@@ -31,7 +33,7 @@ type reporter struct {
 }
 
 func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log, timeline: ring, counters: newClientCounters()}
+	r := &reporter{log: log, timeline: ring, losses: signal.New(), counters: newClientCounters()}
 	r.Client = rpcclient.New(r.complete(opts))
 	return r
 }
@@ -73,8 +75,8 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 	r.counters.delivered(d)
 	r.hub.delivered(d)
 	r.timeline.Acknowledged(timelineClient(rpcclient.Session{Address: d.To}), d.Snapshot)
-	if r.announce != nil && (d.First || removes(d.Changes)) {
-		r.announce()
+	if d.First || removes(d.Changes) {
+		r.losses.Notify()
 	}
 	what := devices.Reasons(d.Changes)
 	args := append([]any{"devices", len(d.Snapshot.Devices)}, sentTo(d.To)...)
@@ -86,6 +88,19 @@ func (r *reporter) delivered(d rpcclient.Delivery) {
 		r.log.Info("full list sent again", args...)
 	default:
 		r.log.Info("reported", append([]any{"what", what, "after the event", round(d.SinceOS)}, args...)...)
+	}
+}
+
+// announceLosses calls announce, which tells other agents, after each loss until ctx ends. It does so beside the sessions, whose lists must
+// not wait for a file system.
+func (r *reporter) announceLosses(ctx context.Context, announce func()) {
+	for {
+		select {
+		case <-r.losses:
+			announce()
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
