@@ -37,6 +37,8 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 		f.byteValue(path+".value", *r.Value)
 		if r.Kind != HIDToggle {
 			f.muteValue(path+".value", *r.Value, u)
+		} else if r.Value.Valid != nil {
+			f.add(path+".value.valid", "when", "a toggle has no state that could be invalid")
 		}
 		if r.anyReport() {
 			f.warn(path, "report_id, or when", "it would match any report, so it is not applied to devices that number their reports")
@@ -193,6 +195,7 @@ func (f *faults) byteValue(path string, v ByteValue) {
 	f.notEmpty(path+".off", v.Off)
 	f.masked(path+".on", v.Mask, v.On...)
 	f.masked(path+".off", v.Mask, v.Off...)
+	f.byteTests(path+".valid", v.Valid)
 	for i, b := range v.Off {
 		if slices.Contains(v.On, b) {
 			f.add(fmt.Sprintf("%s.off[%d]", path, i), "", "it is listed in on, too")

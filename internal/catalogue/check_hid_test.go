@@ -102,6 +102,13 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_report.value.on", "0x04 has bits that the mask 0x03 leaves out", ""},
 			{at + ".hid_report.value.off[1]", "it is listed in on, too", ""},
 		}},
+		"valid": {report(HIDReport{ReportID: ptr(Byte(1)), Value: &ByteValue{Mask: ptr(Byte(1)), Valid: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}, {Byte: 9000}}}}), []Fault{
+			{at + ".hid_report.value.valid[1].byte", "no report has such a byte", "0 to 8191"},
+			{at + ".hid_report.value.valid[1]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
+		}},
+		"valid of a toggle": {report(HIDReport{ReportID: ptr(Byte(1)), Kind: HIDToggle, Anchor: start, Value: &ByteValue{Byte: 1, Valid: again}}), []Fault{
+			{at + ".hid_report.value.valid", "a toggle has no state that could be invalid", "when"},
+		}},
 		"value of empty lists": {report(HIDReport{Value: &ByteValue{On: []Byte{}, Off: []Byte{}}}), []Fault{
 			{at + ".hid_report.value.on", "an empty list never fits", ""},
 			{at + ".hid_report.value.off", "an empty list never fits", ""},

@@ -174,7 +174,7 @@ func (t ByteTest) fits(b Byte) bool {
 
 // Compile returns the meaning of each value of the byte. If strict, values that the rule does not mention are unknown.
 func (v ByteValue) Compile(strict bool) hid.Value {
-	out := hid.Value{Byte: v.Byte}
+	out := hid.Value{Byte: v.Byte, Valid: compileTests(v.Valid)}
 	for b := range out.Means {
 		means := v.of(masked(b, v.Mask), strict)
 		if v.Invert {

@@ -76,6 +76,8 @@ type ByteValue struct {
 	On     []Byte `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"The values of the masked byte that mean true."`
 	Off    []Byte `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"The values of the masked byte that mean false."`
 	Invert bool   `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: inverts the meaning."`
+
+	Valid []ByteTest `json:"valid,omitempty" yaml:"valid,omitempty" jsonschema_description:"Conditions on the same report or answer. If one is not met, the state is unknown, whatever it was before. Not for a toggle."`
 }
 
 // HIDQuery takes a state from the device's answer to a request. It writes to the device, so the

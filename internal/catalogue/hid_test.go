@@ -20,7 +20,9 @@ func hidCatalogue() *Catalogue {
 		Expect: []ByteTest{
 			{Byte: 0, Eq: ptr(Byte(0x64))}, {Byte: 1, Mask: ptr(Byte(0x0f)), In: []Byte{1, 2}}, {Byte: 2, Min: ptr(Byte(3)), Max: ptr(Byte(7))},
 		},
-		Value: ByteValue{Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true},
+		Value: ByteValue{
+			Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true, Valid: []ByteTest{{Byte: 2, Eq: ptr(Byte(1))}},
+		},
 		At:    []hid.Moment{hid.AtAttach, hid.AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
 	}
 	feature := HIDQuery{Feature: hid.Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}

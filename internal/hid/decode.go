@@ -42,10 +42,13 @@ func meets(report []byte, tests []Test) bool {
 	return true
 }
 
-// decode returns the state in a report; false if the report is too short.
+// decode returns the state in a report, unknown if it is not valid; false if the report is too short.
 func (v *Value) decode(report []byte) (devices.Tri, bool) {
-	if v.Byte >= len(report) {
+	switch {
+	case v.Byte >= len(report):
 		return devices.Unknown, false
+	case !meets(report, v.Valid):
+		return devices.Unknown, true
 	}
 	return v.Means[report[v.Byte]], true
 }

@@ -118,6 +118,7 @@ type Test struct {
 type Value struct {
 	Byte  int              // index, from 0
 	Means [256]devices.Tri // the state, by the byte's value
+	Valid []Test           // all must be met, else the state is unknown
 }
 
 // Moment is when a device is queried.
