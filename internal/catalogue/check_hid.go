@@ -33,6 +33,10 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 	}
 	f.byteTests(path+".when", r.When)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
+	f.milliseconds(path+".max_age_ms", r.MaxAgeMS, 100, 600000)
+	if r.MaxAgeMS != 0 && r.Kind == HIDToggle {
+		f.add(path+".max_age_ms", "", "a press is not repeated: only a level is")
+	}
 	if r.Value != nil {
 		f.byteValue(path+".value", *r.Value)
 		if r.Kind != HIDToggle {
@@ -82,6 +86,9 @@ func (f *faults) anchor(path string, a Anchor, u usage) {
 		if a.HIDReport.Kind == HIDToggle {
 			f.add(path+".hid_report.kind", "", "a toggle cannot be the anchor of a toggle")
 			return
+		}
+		if a.HIDReport.MaxAgeMS != 0 {
+			f.add(path+".hid_report.max_age_ms", "leave it out", "from its report on the presses count, so it does not get old")
 		}
 		f.hidReport(path+".hid_report", *a.HIDReport, u)
 	}
@@ -249,7 +256,7 @@ func (k SourceKind) reportsChanges() bool {
 	case k.HIDUsage != nil:
 		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons
 	case k.HIDReport != nil:
-		return k.HIDReport.Kind != HIDToggle
+		return k.HIDReport.Kind != HIDToggle && k.HIDReport.MaxAgeMS == 0
 	case k.HIDPP != nil:
 		return len(k.HIDPP.Event) > 0
 	}

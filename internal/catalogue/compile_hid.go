@@ -81,6 +81,7 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
 	case k.HIDReport != nil:
 		r := k.HIDReport
+		rule.MaxAge = milliseconds(r.MaxAgeMS)
 		rule.Interface, anchor, rule.Debounce, rule.Report = r.Interface, r.Anchor, milliseconds(r.DebounceMS), r.compile(mute)
 	case k.HIDQuery != nil:
 		rule.Interface, rule.Query = k.HIDQuery.Interface, k.HIDQuery.compile(mute)

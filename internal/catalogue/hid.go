@@ -45,6 +45,7 @@ type HIDReport struct {
 	When       []ByteTest `json:"when,omitempty" yaml:"when,omitempty" jsonschema_description:"Conditions that the report must meet for the rule to look at it."`
 	Value      *ByteValue `json:"value,omitempty" yaml:"value,omitempty" jsonschema_description:"Where the state is in the report. A toggle without it counts every report; with it, each change from false to true."`
 	DebounceMS int        `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the previous one does not count. A level: a new value counts when it has lasted this long."`
+	MaxAgeMS   int        `json:"max_age_ms,omitempty" yaml:"max_age_ms,omitempty" jsonschema:"minimum=100,maximum=600000" jsonschema_description:"For a level that is sent again and again, as in the answers to another program's polling: it is unknown when it was not repeated for this long."`
 	Anchor     *Anchor    `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"Where a toggle's starting state comes from. A toggle must have one."`
 }
 

@@ -27,6 +27,7 @@ func hidCatalogue() *Catalogue {
 	}
 	feature := HIDQuery{Feature: hid.Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
 	level := HIDReport{ReportID: ptr(Byte(6)), Value: &ByteValue{Byte: 1}, DebounceMS: 30}
+	repeated := HIDReport{ReportID: ptr(Byte(7)), Value: &ByteValue{Byte: 1}, MaxAgeMS: 5000}
 	toggle := HIDReport{
 		Interface: ptr(0), ReportID: ptr(Byte(100)), When: []ByteTest{{Byte: 1, Eq: ptr(Byte(2))}}, Value: &ByteValue{Byte: 3, Off: []Byte{0}},
 		Kind: HIDToggle, DebounceMS: 50, Anchor: &Anchor{Start: ptr(false), HIDReport: &level, HIDQuery: &feature},
@@ -50,7 +51,7 @@ func hidCatalogue() *Catalogue {
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},
 			{Field: devices.EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
 				{Const: ptr(false)},
-				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDQuery: &query}}}},
+				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDReport: &repeated}, {HIDQuery: &query}}}},
 			}}}},
 		},
 		LinkState: []LinkRule{

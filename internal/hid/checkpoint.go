@@ -51,7 +51,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 				sc.hidppState = s.pp.hidppState
 			}
 			for _, at := range []*time.Time{
-				&sc.Since, &sc.StatedAt, &sc.Pressed, &sc.Answered, &sc.Due, &sc.AskAgainAt, &sc.LastAsked,
+				&sc.Since, &sc.StatedAt, &sc.Pressed, &sc.Answered, &sc.Due, &sc.OutdatedAt, &sc.AskAgainAt, &sc.LastAsked,
 				&sc.Until, &sc.PausedUntil, &sc.LateAnswerUntil,
 			} {
 				*at = clock(*at)

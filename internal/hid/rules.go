@@ -49,6 +49,7 @@ type Rule struct {
 	HIDPP  *PPFeature   // of a hidpp
 
 	Debounce time.Duration // a toggle: presses within this time of the last are ignored; a level: how long a new value must last
+	MaxAge   time.Duration // of a level: how soon the device repeats it; 0: it need not
 	Anchor   *Anchor       // of a toggle; nil: none, so its state is never known
 }
 

@@ -41,6 +41,8 @@ type sensorState struct {
 	Next devices.Tri `json:"next,omitzero"` // a level within its debounce time
 	Due  time.Time   `json:"due,omitzero"`  // when Next counts; zero: there is none
 
+	OutdatedAt time.Time `json:"outdated,omitzero"` // when a level that must be repeated is no longer known; zero: never
+
 	AskAgainAt time.Time `json:"ask_again,omitzero"` // when to query again; zero: never
 	LastAsked  time.Time `json:"last_asked,omitzero"`
 }
@@ -107,6 +109,7 @@ func (s *sensor) resume(woke, at time.Time) {
 func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
 	s.Due, s.AskAgainAt, s.Answered, s.StatedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.OutdatedAt = time.Time{}
 	s.PressedSinceReset = false
 	s.setHeld(devices.Unknown)
 	s.pollAgain(at)
@@ -242,6 +245,9 @@ func (s *sensor) press(at time.Time) {
 
 // level handles a level that the device reports. It counts once its debounce time is over.
 func (s *sensor) level(v devices.Tri, at, now time.Time) {
+	if s.MaxAge != 0 {
+		s.OutdatedAt = at.Add(s.MaxAge)
+	}
 	switch {
 	case v == s.Value || s.Debounce == 0:
 		s.Due = time.Time{}
@@ -251,11 +257,15 @@ func (s *sensor) level(v devices.Tri, at, now time.Time) {
 	}
 }
 
-// expire applies a level whose debounce time is over.
+// expire applies a level whose debounce time is over, and forgets one that was not repeated in time.
 func (s *sensor) expire(now time.Time) {
 	if !s.Due.IsZero() && !now.Before(s.Due) {
 		s.update(s.Next, s.Due)
 		s.Due = time.Time{}
+	}
+	if !s.OutdatedAt.IsZero() && !now.Before(s.OutdatedAt) {
+		s.enter(onOutdated, devices.Unknown, s.OutdatedAt)
+		s.OutdatedAt = time.Time{}
 	}
 }
 

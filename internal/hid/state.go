@@ -31,6 +31,7 @@ const (
 	onRepeated     outcome = "the device reported the state that was known"
 	onUnrecognised outcome = "the device reported a value that the rule does not define"
 	onUnconfirmed  outcome = "a query returned no state, or a receiver reported that its device connected or disconnected"
+	onOutdated     outcome = "it is a level that must be repeated, and was not in time"
 	onForgotten    outcome = "reports were lost, the machine slept, the link or a dependency changed, or it is queried again"
 
 	// For toggles only.
@@ -66,6 +67,7 @@ var transitions = transition.Table[state, outcome, []consequence]{
 	line(onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}),
 	line(onUnconfirmed, []state{unrecognised}, "", nil),
 	line(onUnconfirmed, nil, unknown, nil),
+	line(onOutdated, nil, unknown, nil),
 	line(onForgotten, nil, unknown, nil),
 
 	line(onAnchored, nil, stated, nil),

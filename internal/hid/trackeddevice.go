@@ -240,7 +240,7 @@ func (d *trackedDevice) due() time.Time {
 		t = s.exchange.due()
 	}
 	for _, s := range d.sensors {
-		for _, due := range []time.Time{s.Due, s.AskAgainAt} {
+		for _, due := range []time.Time{s.Due, s.OutdatedAt, s.AskAgainAt} {
 			if !due.IsZero() && (t.IsZero() || due.Before(t)) {
 				t = due
 			}
