@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxIPC is how many IPC connections the client accepts (rule R80).
+	// maxIPC is how many IPC connections newer builds of the client accept (rule R80).
 	maxIPC = 100
-	// readyTimeout is how long a connection may take to READY (rule R80).
-	readyTimeout = 10 * time.Second
+	// handshakeTimeout is how long the handshake may take to come (rule R80).
+	handshakeTimeout = 10 * time.Second
 	// acceptPause is the wait after a connection could not be accepted, for
 	// example because the process is out of file descriptors.
 	acceptPause = 50 * time.Millisecond
@@ -53,14 +53,14 @@ func (s *Server) handleIPC(c *conn, room bool) {
 		_, _ = io.Copy(io.Discard, c)
 		return
 	}
-	k := &ipcSocket{socket: newSocket(s, c, IPC, readyUserMessage)}
+	k := &ipcSocket{socket: newSocket(s, c, IPC, readyUserMessage), handshook: make(chan struct{})}
 	k.wire = k
 	k.tasks.Go(k.write)
 	switch {
 	case !room:
 		k.refuse(reject(codeCapacity, "Server at capacity"))
 	case s.opts.Profile.isDesktop():
-		k.tasks.Go(k.awaitReady)
+		k.tasks.Go(k.awaitHandshake)
 	}
 	k.read()
 	_ = c.Close()
@@ -71,18 +71,19 @@ func (s *Server) handleIPC(c *conn, room bool) {
 type ipcSocket struct {
 	*socket
 	writing   sync.Mutex
-	handshook bool
+	handshook chan struct{} // closed by the reader when the handshake has come
 }
 
-// awaitReady closes a connection that READY was not sent on in time (rule R80).
-func (k *ipcSocket) awaitReady() {
-	timer := time.NewTimer(readyTimeout)
+// awaitHandshake closes a connection on which the handshake does not come in time. One that has come
+// may wait in line for as long as it takes (rule R80).
+func (k *ipcSocket) awaitHandshake() {
+	timer := time.NewTimer(handshakeTimeout)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		k.srv.waitWhileFrozen(k.conn.closed)
-		k.refuse(reject(codeCapacity, "READY was not reached within %s", readyTimeout))
-	case <-k.readyWaitOver:
+		k.refuse(reject(codeCapacity, "no handshake within %s", handshakeTimeout))
+	case <-k.handshook:
 	case <-k.ended:
 	case <-k.conn.closed:
 	}
@@ -104,7 +105,7 @@ func (k *ipcSocket) read() {
 			continue
 		}
 		injected := Fault{}
-		if h.Op == ipcframe.Frame && k.handshook {
+		if h.Op == ipcframe.Frame && isClosed(k.handshook) {
 			injected = k.srv.draw(IPC, payloadEvent)
 			if _, ok := k.srv.meetFault(IPC, injected, FaultDie); ok {
 				_, _ = io.CopyN(io.Discard, k.conn, int64(min(h.Size, 1)))
@@ -127,23 +128,22 @@ func (k *ipcSocket) read() {
 // handleFrame handles one frame; the body is nil if it was too large. It reports
 // whether the connection goes on.
 func (k *ipcSocket) handleFrame(h ipcframe.Header, body []byte, injected Fault) bool {
-	refusal := k.srv.badFrame(h, body)
-	desktop := k.srv.opts.Profile.isDesktop()
+	refusal, handshook := k.srv.badFrame(h, body), isClosed(k.handshook)
 	switch {
-	case h.Op == ipcframe.Frame && (k.handshook || desktop && refusal == nil):
+	case h.Op == ipcframe.Frame && handshook:
 		p := Payload{Time: k.conn.readAt(), Transport: IPC, Conn: k.conn.id, ClientID: k.clientID, Raw: body}
 		return k.handle(p, injected, refusal)
 	case refusal != nil:
 		k.refuse(refusal)
 	case h.Op == ipcframe.Frame:
-		k.refuse(reject(codeBadJSON, "frame before the handshake"))
-	case h.Op == ipcframe.Handshake && k.handshook:
+		k.refuse(reject(codeBadJSON, "did not handshake"))
+	case h.Op == ipcframe.Handshake && handshook:
 		k.refuse(reject(codeBadJSON, "second handshake"))
 	case h.Op == ipcframe.Handshake:
 		k.handshake(body)
 	case h.Op == ipcframe.Ping:
 		return k.pong(body)
-	case h.Op == ipcframe.Close && desktop:
+	case h.Op == ipcframe.Close && k.srv.opts.Profile.isDesktop():
 		k.close(codeNormal, "closed by the peer")
 	case h.Op == ipcframe.Close:
 		return false
@@ -179,22 +179,31 @@ func (k *ipcSocket) pong(data []byte) bool {
 
 // handshake admits the peer, or says why not.
 func (k *ipcSocket) handshake(body []byte) {
-	k.handshook = true
+	close(k.handshook)
 	k.srv.count(&k.srv.stats.Handshakes)
 	if _, ok := k.srv.useFault(IPC, FaultHang); ok {
-		k.endReadyWait()
 		return
 	}
-	if k.srv.opts.Profile.isDesktop() {
+	desktop := k.srv.opts.Profile.isDesktop()
+	if desktop {
 		body = decoded(body, nil)
 	}
 	fields, err := decode(body)
-	if err != nil && err.Code == codeBadJSON {
+	switch {
+	case err != nil && err.Code == codeBadJSON:
 		k.refuse(err)
 		return
+	case desktop && isNull(body):
+		k.refuse(reject(codeBadJSON, "handshake: null"))
+		return
 	}
-	if id, ok := fields["client_id"].(string); ok {
+	switch id := fields["client_id"].(type) {
+	case string:
 		k.clientID = id
+	case json.Number:
+		if desktop {
+			k.clientID = textOf(id)
+		}
 	}
 	k.admit(k.srv.draw(IPC, connectEvent), k.srv.badHandshake(fields), func() *Rejection {
 		if k.srv.opts.knowsClient(k.clientID) {

@@ -150,7 +150,7 @@ func (l *limiter) serve(b *bucket) {
 }
 
 // wait waits for the turn. It reports false if one of the channels was closed
-// before; the place in line is then given up.
+// before.
 func (t *turn) wait(closed, gone <-chan struct{}) bool {
 	select {
 	case <-t.granted:
@@ -158,6 +158,11 @@ func (t *turn) wait(closed, gone <-chan struct{}) bool {
 	case <-closed:
 	case <-gone:
 	}
+	return false
+}
+
+// giveUp leaves the line, so that the request costs no token.
+func (t *turn) giveUp() {
 	l, b := t.limiter, t.bucket
 	l.mu.Lock()
 	defer l.unlock()
@@ -166,5 +171,4 @@ func (t *turn) wait(closed, gone <-chan struct{}) bool {
 		l.counts.Queued--
 		l.serve(b)
 	}
-	return false
 }

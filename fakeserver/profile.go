@@ -20,6 +20,10 @@ const (
 	// may not use, a rate limit, requests that are never answered. The rules with
 	// the basis "ran" in docs/protocol.md describe it.
 	Desktop Profile = "desktop"
+	// DesktopFebruary2026 is [Desktop] as it was until February 2026: any number of
+	// IPC connections is accepted, and a WebSocket or an IPC connection that is
+	// closed while it waits in line costs its token (rules R80, R88).
+	DesktopFebruary2026 Profile = "desktop-2026-02"
 	// ArRPC is the open re-implementation arRPC, as of version 3.5.0: it says
 	// READY, with a user, over WebSocket and IPC, and never answers the command,
 	// nor any plain HTTP request. It knows every application id, except an empty
@@ -52,6 +56,7 @@ var profileSpecs = []struct {
 }{
 	{Documented, "the client as specified"},
 	{Desktop, "the client that users run: IPC, origins, a limit on requests"},
+	{DesktopFebruary2026, "desktop until February 2026: any number of connections, a closed one burns its token"},
 	{ArRPC, "an open re-implementation: says READY, never answers the command"},
 	{Squatter, "another program on the port: all is 404, in HTML; no IPC"},
 	{Blackhole, "accepts connections and never says a word"},
@@ -79,14 +84,16 @@ func ParseProfile(name string) (Profile, error) {
 func ProfileHelp() string {
 	var b strings.Builder
 	for _, s := range profileSpecs {
-		fmt.Fprintf(&b, "  %-12s %s\n", s.profile, s.help)
+		fmt.Fprintf(&b, "  %-15s %s\n", s.profile, s.help)
 	}
 	return b.String()
 }
 
-// isDesktop reports whether the profile is the client that users run, with or
-// without faults.
-func (p Profile) isDesktop() bool { return p == Desktop || p == Flaky }
+// isDesktop reports whether the profile is the client that users run, of whatever
+// build, with or without faults.
+func (p Profile) isDesktop() bool {
+	return p == Desktop || p == DesktopFebruary2026 || p == Flaky
+}
 
 // profileLimits are the numbers in which profiles differ.
 type profileLimits struct {
@@ -94,12 +101,19 @@ type profileLimits struct {
 	bucket      int           // requests let through at once; 0: no limit (rule R67)
 	idleTimeout time.Duration // of a connection between two requests (rule R84)
 	maxBody     int64         // of a request, in bytes (rule R85)
+	maxIPC      int           // IPC connections at once; 0: no limit (rule R80)
+
+	closedKeepsPlace bool // a connection that is closed in line costs its token all the same (rule R88)
 }
 
 func (p Profile) limits() profileLimits {
 	switch {
 	case p.isDesktop():
-		return profileLimits{lastPort: 6472, bucket: 2, idleTimeout: 5 * time.Second, maxBody: 64 << 20}
+		l := profileLimits{lastPort: 6472, bucket: 2, idleTimeout: 5 * time.Second, maxBody: 64 << 20, maxIPC: maxIPC}
+		if p == DesktopFebruary2026 {
+			l.maxIPC, l.closedKeepsPlace = 0, true
+		}
+		return l
 	case p == ArRPC:
 		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage}
 	}

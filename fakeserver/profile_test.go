@@ -23,7 +23,7 @@ func TestProfileNames(t *testing.T) {
 	}
 	for _, name := range []string{"", "Desktop", "discord"} {
 		_, err := ParseProfile(name)
-		require.ErrorContains(t, err, fmt.Sprintf("unknown profile %q, want one of documented, desktop, arrpc, squatter, blackhole, flaky", name))
+		require.ErrorContains(t, err, fmt.Sprintf("unknown profile %q, want one of documented, desktop, desktop-2026-02, arrpc, squatter, blackhole, flaky", name))
 	}
 	require.ErrorContains(t, Options{Profile: "discord"}.Check(), `unknown profile "discord"`)
 }

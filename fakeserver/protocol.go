@@ -59,17 +59,17 @@ type errorData struct {
 }
 
 type answer struct {
-	Cmd   *string    `json:"cmd"`
+	Cmd   any        `json:"cmd"` // as it was sent
 	Data  *errorData `json:"data"`
 	Evt   *string    `json:"evt"`
 	Nonce any        `json:"nonce"` // as it was sent
 }
 
-func successBody(cmd *string, nonce any) []byte {
+func successBody(cmd any, nonce any) []byte {
 	return mustJSON(answer{Cmd: cmd, Nonce: nonce})
 }
 
-func errorBody(cmd *string, nonce any, code int, message string) []byte {
+func errorBody(cmd any, nonce any, code int, message string) []byte {
 	evt := "ERROR"
 	return mustJSON(answer{Cmd: cmd, Data: &errorData{code, message}, Evt: &evt, Nonce: nonce})
 }
@@ -79,7 +79,7 @@ func errorBody(cmd *string, nonce any, code int, message string) []byte {
 const hugeSize = 10 << 20
 
 // hugeBody is an answer that is correct except for its size.
-func hugeBody(cmd *string, nonce any) []byte {
+func hugeBody(cmd any, nonce any) []byte {
 	body := successBody(cmd, nonce)
 	head, tail := append(body[:len(body)-1:len(body)-1], `,"padding":"`...), `"}`
 	padding := bytes.Repeat([]byte("0"), max(0, hugeSize-len(head)-len(tail)))
@@ -89,7 +89,7 @@ func hugeBody(cmd *string, nonce any) []byte {
 const deepLevels = 100_000
 
 // deepBody is an answer that is correct except for its data, which is nested 100000 deep.
-func deepBody(cmd *string, nonce any) []byte {
+func deepBody(cmd any, nonce any) []byte {
 	deep := strings.Repeat("[", deepLevels) + strings.Repeat("]", deepLevels)
 	return bytes.Replace(successBody(cmd, nonce), []byte(`"data":null`), []byte(`"data":`+deep), 1)
 }

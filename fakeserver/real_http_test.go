@@ -2,6 +2,7 @@ package fakeserver
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/fakeserver/internal/ipcframe"
 )
 
 // A rawConn is the client's side of an HTTP connection, byte for byte.
@@ -238,6 +241,10 @@ func TestRealNonce(t *testing.T) {
 		"false":          `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":false}`,
 		`""`:             `{"cmd":"SET_CERTIFIED_DEVICES","data":{"code":4000,"message":"nonce: empty string"},"evt":"ERROR","nonce":""}`,
 		"null":           `{"cmd":"SET_CERTIFIED_DEVICES","data":{"code":4000,"message":"nonce: null, not a string"},"evt":"ERROR","nonce":null}`,
+		"1.0":            `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":1}`,
+		"-0":             `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":0}`,
+		"1e999":          `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":null}`,
+		"[1e999]":        `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":[null]}`,
 		`"x","nonce":[]`: `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":[]}`,
 	} {
 		got := mustPost(t, srv, strings.Replace(msg("n"), `"n"`, nonce, 1))
@@ -245,6 +252,54 @@ func TestRealNonce(t *testing.T) {
 	}
 	got := mustPost(t, srv, `{"cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`)
 	require.Contains(t, got.body, `"code":4000`)
+}
+
+// The command is looked up by whatever was sent, converted to text, among the members of an object.
+func TestRealCommandName(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop, Bucket: -1})
+	for cmd, want := range map[string]struct {
+		cmd  string
+		code int // 0: success
+	}{
+		`"cmd":"SET_CERTIFIED_DEVICES"`:        {`"SET_CERTIFIED_DEVICES"`, 0},
+		`"cmd":["SET_CERTIFIED_DEVICES"]`:      {`["SET_CERTIFIED_DEVICES"]`, 0},
+		`"cmd":[["SET_CERTIFIED_DEVICES"]]`:    {`[["SET_CERTIFIED_DEVICES"]]`, 0},
+		`"cmd":["SET_CERTIFIED_DEVICES",null]`: {`["SET_CERTIFIED_DEVICES",null]`, 4002},
+		`"x":1`:                                {`"DISPATCH"`, 4002},
+		`"cmd":7`:                              {`7`, 4002},
+		`"cmd":{"a":1}`:                        {`{"a":1}`, 4002},
+		`"cmd":[]`:                             {`[]`, 4002},
+		`"cmd":true`:                           {`true`, 4002},
+		`"cmd":"toString"`:                     {`"toString"`, 1000},
+		`"cmd":"__proto__"`:                    {`"__proto__"`, 1000},
+		`"cmd":["constructor"]`:                {`["constructor"]`, 1000},
+	} {
+		got := mustPost(t, srv, strings.Replace(msg("n"), `"cmd":"SET_CERTIFIED_DEVICES"`, cmd, 1))
+		var a struct {
+			Cmd  json.RawMessage
+			Data errorData
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.body), &a))
+		require.Equal(t, want.cmd, string(a.Cmd), cmd)
+		require.Equal(t, want.code, a.Data.Code, cmd)
+	}
+}
+
+// Over the sockets a null is met with silence, as over HTTP; what follows is answered.
+func TestRealNull(t *testing.T) {
+	const acme = "https://acme.test"
+	srv := launchIPC(t, Options{Profile: Desktop, Bucket: -1, Origins: []string{acme}})
+	p := greet(t, srv)
+	p.send(ipcframe.Frame, " null\n")
+	p.send(ipcframe.Frame, msg("n"))
+	require.Equal(t, success("n"), p.answer())
+	require.EqualError(t, payload(t, srv, 1).Err, "message: null: never answered")
+
+	ws := dialPath(t, srv, "/?"+goodQuery, acme)
+	require.Equal(t, readyMessage, receive(t, ws))
+	send(t, ws, "null")
+	send(t, ws, strings.Replace(msg("m"), `"m"`, "1e999", 1))
+	require.Contains(t, receive(t, ws), `"code":4006`)
 }
 
 // Keys that nobody knows are taken; those of vendor and model are kept.

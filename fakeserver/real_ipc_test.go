@@ -20,22 +20,25 @@ func TestRealHandshake(t *testing.T) {
 	srv := launchIPC(t, Options{Profile: Desktop, Bucket: -1})
 	id := `"client_id":"` + clientID + `"`
 	for text, code := range map[string]int{
-		`{"v":1,` + id + `}`:        0,
-		`{"v":1.0,` + id + `}`:      0,
-		`{"v":"1",` + id + `}`:      0,
-		`{"v":"abc",` + id + `}`:    0,
-		`{"v":true,` + id + `}`:     0,
-		`{` + id + `}`:              0,
-		`{"v":2,` + id + `}`:        1003,
-		`{"v":"2",` + id + `}`:      1003,
-		`{"v":0,` + id + `}`:        1003,
-		`{"v":null,` + id + `}`:     1003,
-		`{"v":2}`:                   1003,
-		`{"v":1}`:                   4000,
-		`{"v":1,"client_id":"abc"}`: 4000,
-		`[]`:                        4000,
-		`{"v":1,`:                   1003,
-		``:                          1003,
+		`{"v":1,` + id + `}`:                   0,
+		`{"v":1.0,` + id + `}`:                 0,
+		`{"v":"1",` + id + `}`:                 0,
+		`{"v":"abc",` + id + `}`:               0,
+		`{"v":true,` + id + `}`:                0,
+		`{` + id + `}`:                         0,
+		`{"v":2,` + id + `}`:                   1003,
+		`{"v":"2",` + id + `}`:                 1003,
+		`{"v":0,` + id + `}`:                   1003,
+		`{"v":null,` + id + `}`:                1003,
+		`{"v":2}`:                              1003,
+		`{"v":1}`:                              4000,
+		`{"v":1,"client_id":"abc"}`:            4000,
+		`[]`:                                   4000,
+		`null`:                                 1003,
+		`{"v":1,"client_id":` + clientID + `}`: 0,
+		`{"v":1,"client_id":1}`:                4000,
+		`{"v":1,`:                              1003,
+		``:                                     1003,
 	} {
 		p := dialIPC(t, srv)
 		p.send(ipcframe.Handshake, text)
@@ -103,16 +106,21 @@ func TestRealBeforeReadyIsLost(t *testing.T) {
 		require.EqualError(t, payload(t, srv, 2*n+1).Err, "message: sent before READY, lost")
 		require.NoError(t, p.Close())
 	}
-	p := dialIPC(t, srv)
-	p.send(ipcframe.Frame, msg("first", mic))
-	p.send(ipcframe.Handshake, handshake(1, clientID))
-	require.Equal(t, readyUserMessage, p.answer())
-	require.EqualError(t, payload(t, srv, 41).Err, "message: sent before READY, lost")
-	require.Empty(t, srv.Devices())
 }
 
-// READY has to be reached within 10 s, whatever is said meanwhile.
-func TestRealReadyInTime(t *testing.T) {
+// A command in place of the handshake ends the connection.
+func TestRealCommandBeforeTheHandshake(t *testing.T) {
+	srv := launchIPC(t, Options{Profile: Desktop})
+	for _, text := range []string{msg("first", mic), "null", "{"} {
+		p := dialIPC(t, srv)
+		p.send(ipcframe.Frame, text)
+		require.Equal(t, errorData{1003, "did not handshake"}, p.closed(), text)
+	}
+	require.Empty(t, srv.Payloads())
+}
+
+// The handshake has to come within 10 s, whatever is said meanwhile. Then it waits for its turn as long as it takes.
+func TestRealHandshakeInTime(t *testing.T) {
 	bubble(t, Options{Profile: Desktop, Bucket: 1}, func(t *testing.T, srv *Server, m *memory) {
 		connect := func(say ...string) *peer {
 			c, err := m.dial(memoryPipe)
@@ -137,19 +145,46 @@ func TestRealReadyInTime(t *testing.T) {
 		}
 		require.Equal(t, 1, srv.Stats().Queued)
 		require.Equal(t, 1006, silent.closing().Code)
-		require.Equal(t, 1006, queued.closing().Code)
 		require.Equal(t, 10*time.Second, time.Since(began))
-		synctest.Wait()
-		require.Zero(t, srv.Stats().Queued, "it burns no token")
-		_ = queued.Close()
+		require.Equal(t, 1, srv.Stats().Queued)
+		late := connect()
+		time.Sleep(9 * time.Second)
+		late.send(ipcframe.Handshake, handshake(1, clientID))
 
-		time.Sleep(20 * time.Second)
+		require.Equal(t, readyUserMessage, queued.answer())
+		require.Equal(t, 30*time.Second, time.Since(began))
+		require.Equal(t, readyUserMessage, late.answer())
+		require.Equal(t, 60*time.Second, time.Since(began))
 		ready.send(ipcframe.Frame, msg("n"))
 		require.Equal(t, success("n"), ready.answer(), "one that is ready stays")
-		again := connect(handshake(1, clientID))
-		require.Equal(t, readyUserMessage, again.answer())
-		_, _ = ready.Close(), again.Close()
+		_, _, _ = ready.Close(), queued.Close(), late.Close()
 	})
+}
+
+// A connection that is closed while it waits in line burns its token in older builds only.
+func TestRealClosedInLine(t *testing.T) {
+	for profile, want := range map[Profile]time.Duration{Desktop: 30 * time.Second, DesktopFebruary2026: time.Minute} {
+		bubble(t, Options{Profile: profile, Bucket: 1}, func(t *testing.T, _ *Server, m *memory) {
+			connect := func() *peer {
+				c, err := m.dial(memoryPipe)
+				require.NoError(t, err)
+				p := &peer{t, c}
+				p.send(ipcframe.Handshake, handshake(1, clientID))
+				return p
+			}
+			first := connect()
+			require.Equal(t, readyUserMessage, first.answer())
+			began := time.Now()
+			queued := connect()
+			synctest.Wait()
+			_, _ = first.Close(), queued.Close()
+			synctest.Wait()
+			last := connect()
+			require.Equal(t, readyUserMessage, last.answer())
+			require.Equal(t, want, time.Since(began), profile)
+			_ = last.Close()
+		})
+	}
 }
 
 // closing reads a CLOSE, but not what follows.
@@ -182,6 +217,12 @@ func TestRealCapacity(t *testing.T) {
 		return srv.run.admitted() == maxIPC-1
 	}))
 	greet(t, srv)
+
+	older := launchIPC(t, Options{Profile: DesktopFebruary2026})
+	for range maxIPC {
+		dialIPC(t, older)
+	}
+	greet(t, older)
 }
 
 // Commands are obeyed in order, and also when the connection ends right after them.

@@ -31,10 +31,10 @@ func (s *Server) receive(d delivery) response {
 	text := d.text(desktop)
 	p := d.Payload
 	m := p.parse(text, desktop)
-	if desktop && p.Transport == HTTP && d.refusal == nil && isNull(text) {
-		d.refusal = reject(0, "request: the body is null: never answered")
+	if desktop && d.refusal == nil && isNull(text) {
+		d.refusal = reject(0, "message: null: never answered")
 	}
-	if d.noScope && m.cmd != nil && *m.cmd == command && m.nonce != nil && m.nonce != "" {
+	if d.noScope && m.found {
 		m.err = reject(codeScope, scopeMessage) // before its arguments are looked at (rule R20)
 	}
 	s.order.Lock()

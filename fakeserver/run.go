@@ -130,7 +130,7 @@ func (r *run) removeConn(c *conn) {
 func (r *run) admit(c *conn) bool {
 	r.srv.mu.Lock()
 	defer r.srv.mu.Unlock()
-	if r.srv.opts.Profile.isDesktop() && r.admitted() >= maxIPC {
+	if limit := r.srv.opts.Profile.limits().maxIPC; limit > 0 && r.admitted() >= limit {
 		return false
 	}
 	c.admitted = true

@@ -27,17 +27,13 @@ type socket struct {
 	packetsBeforeReady atomic.Int64  // packets that had come before READY was sent
 	writesNoMore       atomic.Bool   // half a message was sent, or the peer no longer reads: nothing may follow
 	ended              chan struct{} // closed under mu when the server closes the connection
-	readyWaitOver      chan struct{} // closed by endReadyWait
-	endReadyWait       func()        // called when READY was sent, or a fault holds it back
 
 	mu sync.Mutex
 }
 
 func newSocket(s *Server, c *conn, t Transport, readyMessage string) *socket {
-	over := make(chan struct{})
 	return &socket{
-		srv: s, conn: c, transport: t, readyMessage: readyMessage, out: make(chan outgoing, queued),
-		ended: make(chan struct{}), readyWaitOver: over, endReadyWait: sync.OnceFunc(func() { close(over) }),
+		srv: s, conn: c, transport: t, readyMessage: readyMessage, out: make(chan outgoing, queued), ended: make(chan struct{}),
 	}
 }
 
@@ -75,8 +71,11 @@ func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejecti
 		k.sendReady(injected, later())
 	default:
 		k.tasks.Go(func() {
-			if turn.wait(k.conn.closed, k.ended) {
+			switch {
+			case turn.wait(k.conn.closed, k.ended):
 				k.sendReady(injected, later())
+			case !k.srv.opts.Profile.limits().closedKeepsPlace:
+				turn.giveUp()
 			}
 		})
 	}
@@ -96,7 +95,6 @@ func (k *socket) sendReady(injected Fault, refusal *Rejection) {
 	k.srv.lookedUp(k.clientID)
 	m := outgoing{data: []byte(k.readyMessage), ready: true}
 	if f, ok := k.srv.meetFault(k.transport, injected, FaultReadyLate, FaultReadyNever); ok {
-		k.endReadyWait()
 		if f.Kind == FaultReadyNever {
 			return
 		}
@@ -147,7 +145,6 @@ func (k *socket) put(m outgoing) error {
 	case m.ready:
 		k.packetsBeforeReady.Store(k.conn.count.Load())
 		k.conn.ready.Store(true)
-		k.endReadyWait()
 		k.srv.changed.Notify()
 	}
 	return k.wire.writeMessage(m.data)

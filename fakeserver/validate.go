@@ -33,11 +33,12 @@ func reject(code int, format string, args ...any) *Rejection {
 
 // A message is what could be read of one command message.
 type message struct {
-	cmd      *string // nil if missing or not a string
-	nonce    any     // as the answer repeats it; nil if there is none
+	cmd      any // as the answer repeats it
+	nonce    any // as the answer repeats it; nil if there is none
 	devices  []Device
 	warnings []string
 	err      *Rejection // nil if the client would accept it
+	found    bool       // there is such a command, and a nonce
 }
 
 // parse reads and checks one command message, as [Desktop] or as documented.
@@ -52,18 +53,41 @@ func parse(raw []byte, desktop bool) message {
 		c.warn("message", "non-ASCII byte at %d: escape it as \\uXXXX", i)
 	}
 	c.unknownKeys("message", fields, "nonce", "cmd", "args")
-	m.nonce = fields["nonce"]
-	if cmd, isText := fields["cmd"].(string); isText {
-		m.cmd = &cmd
-	}
+	cmd, name := commandOf(fields, desktop)
+	m.cmd, m.nonce = cmd, fields["nonce"]
 	if _, isText := m.nonce.(string); !isText && !desktop {
 		m.nonce = nil
 	}
-	if m.err = c.envelope(fields, desktop); m.err == nil {
+	m.nonce = repeated(m.nonce)
+	if m.err = c.envelope(fields, name, desktop); m.err == nil {
+		m.found = true
 		m.devices, m.err = c.args(fields)
 	}
 	m.warnings = c.warnings
 	return m
+}
+
+// commandOf returns the command as the answer repeats it, and the name of what is looked up. The
+// real client takes any value for a name, and a missing one for that of its own events (rule R91).
+func commandOf(fields map[string]any, desktop bool) (cmd any, name string) {
+	cmd, sent := fields["cmd"]
+	text, isText := cmd.(string)
+	switch {
+	case isText:
+		return text, text
+	case !desktop:
+		return nil, ""
+	case !sent:
+		return "DISPATCH", ""
+	}
+	return repeated(cmd), textOf(cmd)
+}
+
+// inherited are the names that every object of JavaScript has. The client finds them among its
+// commands, and fails (rule R91).
+var inherited = []string{
+	"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+	"__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
 }
 
 // decode parses a JSON object. Numbers stay text, since the client does not limit
@@ -115,7 +139,7 @@ func note(notes []string, path, format string, args ...any) []string {
 
 // envelope checks nonce and cmd (rules R29, R40). The client checks the nonce
 // first. The real one accepts any nonce but "" and null.
-func (c *checker) envelope(fields map[string]any, desktop bool) *Rejection {
+func (c *checker) envelope(fields map[string]any, name string, desktop bool) *Rejection {
 	nonce := fields["nonce"]
 	if _, isText := nonce.(string); desktop && nonce != nil && !isText {
 		c.warn("nonce", "%s, not a string", kindOf(nonce))
@@ -125,14 +149,19 @@ func (c *checker) envelope(fields map[string]any, desktop bool) *Rejection {
 	if len(c.invalid) > 0 {
 		return &Rejection{Code: codePayload, Reasons: c.invalid}
 	}
-	cmd, ok := fields["cmd"]
-	if !ok {
+	cmd, sent := fields["cmd"]
+	if _, isText := cmd.(string); desktop && sent && !isText {
+		c.warn("cmd", "%s, not a string", kindOf(cmd))
+	}
+	switch {
+	case name == command:
+		return nil
+	case !sent:
 		return reject(codeCommand, "cmd: missing")
+	case desktop && slices.Contains(inherited, name):
+		return reject(codeUnknown, "cmd: %s is no command, but the client finds it", show(name))
 	}
-	if cmd != command {
-		return reject(codeCommand, "cmd: unknown command %s", show(cmd))
-	}
-	return nil
+	return reject(codeCommand, "cmd: unknown command %s", show(cmd))
 }
 
 func (c *checker) args(fields map[string]any) ([]Device, *Rejection) {

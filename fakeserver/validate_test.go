@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		require.Equal(t, command, *m.cmd)
+		require.Equal(t, command, m.cmd)
 		require.NotEmpty(t, m.nonce)
 		// What was understood says the same when it is sent again.
 		list, err := json.Marshal(m.devices)

@@ -29,15 +29,65 @@ func number(v any) float64 {
 		return numberOf(v.String())
 	case string:
 		return numberOf(v)
-	case []any: // by way of its text
-		if len(v) == 0 {
-			return 0
-		}
-		if _, isBool := v[0].(bool); len(v) == 1 && !isBool {
-			return number(v[0])
-		}
+	case []any:
+		return numberOf(textOf(v))
 	}
 	return math.NaN()
+}
+
+// textOf converts a value to text as JavaScript's String does.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return v
+	case json.Number:
+		switch n := numberOf(v.String()); {
+		case math.IsInf(n, 1):
+			return "Infinity"
+		case math.IsInf(n, -1):
+			return "-Infinity"
+		default:
+			return string(mustJSON(n + 0)) // there is no minus zero
+		}
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			if part != nil {
+				parts[i] = textOf(part)
+			}
+		}
+		return strings.Join(parts, ",")
+	}
+	return "[object Object]"
+}
+
+// repeated is a value of a message as the client repeats it: what is too large for a number of
+// JavaScript becomes null.
+func repeated(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n := numberOf(v.String()); !math.IsInf(n, 0) {
+			return n + 0
+		}
+		return nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = repeated(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key := range v {
+			object[key] = repeated(v[key])
+		}
+		return object
+	}
+	return v
 }
 
 func numberOf(text string) float64 {

@@ -92,6 +92,19 @@ func (c check) specified(want ...string) check {
 	return c
 }
 
+// The builds of the client that differ in some rules. None of another age is known.
+const (
+	newerBuild = "builds after Feb 2026"
+	olderBuild = "builds until Feb 2026"
+)
+
+// until2026 says what older builds of the client do instead. Both are the real client.
+func (c check) until2026(want string) check {
+	c.builds = map[string]string{c.Client.Expects[0]: newerBuild, want: olderBuild}
+	c.Client.Expects = append(c.Client.Expects, want)
+	return c
+}
+
 // commanding marks a check whose success shows that its transport accepts commands.
 func (c check) commanding() check {
 	c.takesCommands = true

@@ -137,7 +137,7 @@ func invalidFrameChecks() []check {
 		})).costing(0)
 	}
 	return []check{
-		fullCheck(InIPC, "early-frame", "command before the handshake", expects(Ran, lost), beforeHandshake(commandWithoutHandshake)).costing(0),
+		fullCheck(InIPC, "early-frame", "command before the handshake", closes, beforeHandshake(commandWithoutHandshake)).costing(0),
 		fullCheck(InIPC, "bad-json", "frame that is not JSON", expects(Inferred, closeWith(1003)), sendMessage(IPC, ipcframe.Frame, `{"nonce":`)),
 		fullCheck(InIPC, "large", "message of more than 3 MiB", closes,
 			sendMessage(IPC, ipcframe.Frame, `{"pad":"`+strings.Repeat("x", maxMessage)+`"}`)).lasting(largeTime),
@@ -187,15 +187,15 @@ func ipcLimitChecks() []check {
 	turnedAway := expects(Ran, closeWith(1006))
 	return []check{
 		fullCheck(InIPC, "ready-time", "no handshake, a PING every 3 s", turnedAway, beforeHandshake(neverReady)).
-			costing(0).lasting(readyTime + 2*pingTime),
-		fullCheck(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0),
+			costing(0).lasting(handshakeTime + 2*pingTime),
+		fullCheck(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0).until2026(stillOpen),
 	}
 }
 
 // neverReady sends pings instead of a handshake.
 func neverReady(ctx context.Context, _ *run, l *link) (outcome, error) {
 	began := time.Now()
-	for time.Since(began) < readyTime+pingTime {
+	for time.Since(began) < handshakeTime+pingTime {
 		l.send(ipcframe.Ping, []byte("{}"), pingTime)
 		o, err := l.await(ctx, pingTime, func(event) (outcome, bool) { return outcome{}, false })
 		if err != nil || l.dead {
@@ -218,7 +218,7 @@ func manyConnections(ctx context.Context, r *run) (outcome, error) {
 		defer l.close()
 		all = append(all, l)
 	}
-	wait := min(r.opts.Patience, readyTime/2)
+	wait := min(r.opts.Patience, handshakeTime/2)
 	for _, l := range slices.Backward(all) {
 		if o, err := l.await(ctx, wait, reaction); err != nil || o.got != silence {
 			return o, err

@@ -36,7 +36,9 @@ func postTokenChecks() []check {
 }
 
 func pipeTokenChecks() []check {
-	return []check{aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC)))}
+	return []check{
+		aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC))).until2026(tokenSpent),
+	}
 }
 
 func aboutLimit(g Group, id, sentence, want string, p probe) check {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sidetone/fakeserver/internal/ipcframe"
-	"sidetone/internal/signal"
 )
 
 // A pipe is an open IPC connection. A frame is an opcode and a length, both 32-bit
@@ -79,32 +78,17 @@ func handshake(v any, clientID string) []byte {
 	return fmt.Appendf(nil, `{"v":%s,"client_id":%q}`, text, clientID)
 }
 
-// readyTime is how long a client lets a connection wait for READY (rule R80).
-const readyTime = 10 * time.Second
+// handshakeTime is how long a client waits for the handshake on a connection (rule R80).
+const handshakeTime = 10 * time.Second
 
-// retryPause keeps those waits from ending at the very moment when the next token comes.
-const retryPause = time.Second
-
-// openPipe connects and sends the handshake. A client closes a connection that waits in line
-// for too long, which costs no token: then it tries again.
+// openPipe connects and sends the handshake.
 func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*link, outcome, error) {
-	for began := time.Now(); ; {
-		tried := time.Now()
-		left := wait - tried.Sub(began)
-		l, err := r.dialPipe(ctx, left)
-		if err != nil {
-			return nil, outcome{}, err
-		}
-		l.send(ipcframe.Handshake, handshake(o.v, o.clientID), left)
-		got, err := l.awaitReady(ctx, left)
-		timedOut := got.got == closeWith(1006) && time.Since(tried) > readyTime/2
-		if err != nil || !timedOut || time.Since(began)+retryPause >= wait {
-			got.waited = time.Since(began)
-			return l, got, err
-		}
-		l.close()
-		if err := signal.Sleep(ctx, retryPause); err != nil {
-			return nil, got, err
-		}
+	began := time.Now()
+	l, err := r.dialPipe(ctx, wait)
+	if err != nil {
+		return nil, outcome{}, err
 	}
+	l.send(ipcframe.Handshake, handshake(o.v, o.clientID), wait-time.Since(began))
+	got, err := l.awaitReady(ctx, wait-time.Since(began))
+	return l, got, err
 }

@@ -51,12 +51,13 @@ func TestProfiles(t *testing.T) {
 		refill time.Duration
 		origin string
 	}{
-		"documented":     {opts: fakeserver.Options{}, refill: time.Minute},
-		"desktop":        {opts: fakeserver.Options{Profile: fakeserver.Desktop, Refill: 500 * time.Millisecond}, refill: 500 * time.Millisecond},
-		"desktop-origin": {opts: fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, Origins: []string{"https://acme.example"}}, refill: time.Minute, origin: "https://acme.example"},
-		"arrpc":          {opts: fakeserver.Options{Profile: fakeserver.ArRPC}, refill: 2 * time.Second},
-		"squatter":       {opts: fakeserver.Options{Profile: fakeserver.Squatter}, refill: time.Minute},
-		"blackhole":      {opts: fakeserver.Options{Profile: fakeserver.Blackhole}, refill: 500 * time.Millisecond},
+		"documented":      {opts: fakeserver.Options{}, refill: time.Minute},
+		"desktop":         {opts: fakeserver.Options{Profile: fakeserver.Desktop, Refill: 500 * time.Millisecond}, refill: 500 * time.Millisecond},
+		"desktop-2026-02": {opts: fakeserver.Options{Profile: fakeserver.DesktopFebruary2026, Refill: 500 * time.Millisecond}, refill: 500 * time.Millisecond},
+		"desktop-origin":  {opts: fakeserver.Options{Profile: fakeserver.Desktop, Bucket: -1, Origins: []string{"https://acme.example"}}, refill: time.Minute, origin: "https://acme.example"},
+		"arrpc":           {opts: fakeserver.Options{Profile: fakeserver.ArRPC}, refill: 2 * time.Second},
+		"squatter":        {opts: fakeserver.Options{Profile: fakeserver.Squatter}, refill: time.Minute},
+		"blackhole":       {opts: fakeserver.Options{Profile: fakeserver.Blackhole}, refill: 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,6 +68,24 @@ func TestProfiles(t *testing.T) {
 				golden(t, name, masked(table(report)))
 				require.Empty(t, srv.DevicesOf(ExampleClientID))
 			})
+		})
+	}
+}
+
+// Where builds of the client differ, the report says which of them the server is like.
+func TestBuildsOfTheClient(t *testing.T) {
+	t.Parallel()
+	for profile, build := range map[fakeserver.Profile]string{
+		fakeserver.Desktop:             "same, builds after Feb 2026",
+		fakeserver.DesktopFebruary2026: "same, builds until Feb 2026",
+	} {
+		inMemory(t, func(t *testing.T, m machine) {
+			_, target := m.launch(t, fakeserver.Options{Profile: profile})
+			target.URL = ""
+			report := m.conform(t, target, Options{All: true})
+			require.Equal(t, report.Client().Said, report.Client().Same)
+			require.Equal(t, 2, strings.Count(report.Text(), build), report.Text())
+			require.Equal(t, 2, strings.Count(string(report.JSON()), `"build": "`))
 		})
 	}
 }

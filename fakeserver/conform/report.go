@@ -51,6 +51,9 @@ type Check struct {
 	Why       string    `json:"why_not_tried,omitempty"`
 	Spec      Column    `json:"specification"`
 	Client    Column    `json:"real_client"`
+	Build     string    `json:"build,omitempty"` // which builds of the client do that, if not all do
+
+	builds map[string]string // by what they do
 }
 
 // A Count says in how many checks the server does what a model says.
@@ -78,6 +81,7 @@ type Report struct {
 func (r *Report) add(c Check, o outcome) {
 	c.Got, c.Detail, c.WaitedMS, c.Why = o.got, o.detail, o.waited.Milliseconds(), o.skip
 	c.Spec.Verdict, c.Client.Verdict = c.Spec.judge(o), c.Client.judge(o)
+	c.Build = c.builds[o.got]
 	if c.Group == InPayload {
 		c.Transport = o.via
 	}

@@ -41,7 +41,7 @@ func (r *Report) Text() string {
 				b.WriteString(cut(line, 120) + "\n")
 				continue
 			}
-			row("  "+c.Sentence, c.done(), c.Spec.short(), c.Client.short())
+			row("  "+c.Sentence, c.done(), c.Spec.short(), c.client(c.Client.short()))
 		}
 	}
 	b.WriteString("\n" + r.Summary() + "\n" + cut("asked by "+r.asker(), 120) + "\n")
@@ -76,6 +76,14 @@ func (c Check) done() string {
 		return fmt.Sprintf("%s in %.3gs", c.Got, waited.Seconds())
 	}
 	return c.Got
+}
+
+// client is the verdict on the real client, with the builds to which it applies.
+func (c Check) client(verdict string) string {
+	if c.Build == "" {
+		return verdict
+	}
+	return verdict + ", " + c.Build
 }
 
 func (c Column) short() string {
@@ -118,7 +126,7 @@ func (r *Report) Markdown() string {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n| id | check | this server | specification | real client |\n|---|---|---|---|---|\n", heading(g, checks))
 		for _, c := range checks {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.ID, c.Sentence, c.long(), c.Spec.long(), c.Client.long())
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.ID, c.Sentence, c.long(), c.Spec.long(), c.client(c.Client.long()))
 		}
 	}
 	return b.String()
