@@ -20,7 +20,7 @@ func pauseCommand() *cobra.Command {
 'sidetone resume', until the time of --for is over, or until the next log-in. 'sidetone status' still
 shows what is known, and says that reporting is paused. Restarting the agent does not end a pause.
 
-Exit code 1 if no agent runs.`,
+Exit code 1 if no agent runs, or if the pause cannot be stored for its next start: then nothing is paused.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
 		switch {
 		case length != 0 && r.UntilLogin:

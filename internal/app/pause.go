@@ -14,21 +14,22 @@ import (
 	"sidetone/internal/platform/keep"
 )
 
-// Pause stops telling clients what is known, and keeps the pause for the next start of the agent.
-func (a *App) Pause(r control.PauseRequest) control.Pause {
+// Pause stops telling clients what is known, and keeps the pause for the next start of the agent. If it cannot be kept, nothing changes: a
+// pause that the next start ends, unnoticed, is less than what was promised.
+func (a *App) Pause(r control.PauseRequest) (control.Pause, error) {
 	a.pausing.Lock()
 	defer a.pausing.Unlock()
 	p := engine.Pause{For: engine.Span(time.Duration(r.ForMS) * time.Millisecond), UntilLogin: r.UntilLogin}
-	until := time.Now().Round(0).Add(time.Duration(p.For))
-	a.engine.Pause(p)
-	if err := a.keepPause(p, until); err != nil {
-		a.log.Warn("the pause ends with this agent", "reason", err)
+	if err := a.keepPause(p, time.Now().Round(0).Add(time.Duration(p.For))); err != nil {
+		a.log.Warn("reporting is not paused", "reason", err)
+		return control.Pause{}, err
 	}
+	a.engine.Pause(p)
 	list := a.current().Config.Pause.List
 	if now := pauseOf(a.engine.View().Paused, list); now != nil {
-		return *now
+		return *now, nil
 	}
-	return control.Pause{List: list} // it was so short that it is over
+	return control.Pause{List: list}, nil // it was so short that it is over
 }
 
 // Resume ends the pause.
@@ -65,6 +66,7 @@ func (a *App) pausePlace(untilLogin bool) (keep.Text, error) {
 	return keep.File(filepath.Join(folder, name)), err
 }
 
+// keepPause replaces the pause that is kept. After an error the one before is still kept.
 func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	var kept keptPause
 	if p.For > 0 {
@@ -74,15 +76,38 @@ func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err = a.forgetPause(); err != nil {
-		return err
+	place, err := a.pausePlace(p.UntilLogin)
+	if p.UntilLogin && errors.Is(err, errors.ErrUnsupported) { // it ends with the agent
+		return a.forgetPause()
+	}
+	if err != nil {
+		return notKept("the user's folder for it", p.UntilLogin, err)
+	}
+	if err = place.Write(text); err != nil {
+		return notKept(place.String(), p.UntilLogin, err)
 	}
 	a.pauseKept = true
-	place, err := a.pausePlace(p.UntilLogin)
-	if err == nil {
-		err = place.Write(text)
+	other, missing := a.pausePlace(!p.UntilLogin)
+	if missing != nil || other.String() == place.String() {
+		return nil
 	}
-	return err
+	if err = other.Remove(); err != nil { // the next start would find both
+		_ = place.Remove()
+		return notKept(other.String(), false, err)
+	}
+	return nil
+}
+
+// notKept refuses a pause that cannot be kept in that place.
+func notKept(place string, untilLogin bool, err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	remedy := "make that possible, and pause again"
+	if !untilLogin {
+		remedy += "; a pause until the next log-in is kept elsewhere"
+	}
+	return conflict("nothing was changed, as the pause cannot be kept in %s and would end unnoticed with this agent (%v): %s", place, err, remedy)
 }
 
 func (a *App) forgetPause() (err error) {

@@ -63,17 +63,57 @@ func TestEndedPauseIsForgotten(t *testing.T) {
 	place, err := a.pausePlace(false)
 	require.NoError(t, err)
 	path := place.String()
-	a.Pause(control.PauseRequest{ForMS: 200})
+	_, err = a.Pause(control.PauseRequest{ForMS: 200})
+	require.NoError(t, err)
 	require.FileExists(t, path)
 	testlab.Eventually(t, "the pause is over, and its file is gone", func() bool {
 		_, err := os.Stat(path)
 		return os.IsNotExist(err) && a.engine.View().Paused == nil
 	})
-	a.Pause(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
+	_, err = a.Pause(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
+	require.NoError(t, err)
 	a.Stop(t.Context(), false)
 	testlab.Eventually(t, "the Engine has ended", func() bool { return a.engine.View().Snapshot.Generation == 0 })
 	a.forgetEndedPause()
 	require.FileExists(t, path)
+}
+
+// TestPauseThatCannotBeKept is refused: what is in force stays in force, and is what the next start finds.
+func TestPauseThatCannotBeKept(t *testing.T) {
+	a := startApp(t, Options{Settings: bareSettings(t)})
+	place, err := a.pausePlace(false)
+	require.NoError(t, err)
+	folder := filepath.Dir(place.String())
+	block := func() {
+		require.NoError(t, os.Rename(folder, folder+"-aside"))
+		require.NoError(t, os.WriteFile(folder, nil, 0o600)) // where a folder is to be
+	}
+	unblock := func() {
+		require.NoError(t, os.Remove(folder))
+		require.NoError(t, os.Rename(folder+"-aside", folder))
+	}
+	refused := func(r control.PauseRequest) {
+		t.Helper()
+		_, err := a.Pause(r)
+		var refusal *control.Refusal
+		require.ErrorAs(t, err, &refusal)
+		require.ErrorIs(t, err, control.ErrConflict)
+		require.Contains(t, err.Error(), "nothing was changed, as the pause cannot be kept in "+place.String())
+		require.Contains(t, err.Error(), "(not a directory)")
+	}
+	block()
+	refused(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
+	refused(control.PauseRequest{})
+	require.Nil(t, a.engine.View().Paused)
+	unblock()
+
+	before, err := a.Pause(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
+	require.NoError(t, err)
+	block()
+	refused(control.PauseRequest{})
+	require.Equal(t, before.Until, a.engine.View().Paused.Until.Round(0))
+	unblock()
+	require.InDelta(t, time.Hour, time.Duration(a.keptPause().For), float64(time.Minute))
 }
 
 // TestPauseUntilTheNextLogIn outlasts a restart of the agent within the session: whoever looks after it starts it again after a crash.
@@ -98,7 +138,8 @@ func TestPauseUntilTheNextLogIn(t *testing.T) {
 		f(a)
 	}
 	run(func(a *App) {
-		a.Pause(control.PauseRequest{UntilLogin: true})
+		_, err := a.Pause(control.PauseRequest{UntilLogin: true})
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = a.forgetPause() })
 	})
 	run(func(a *App) {

@@ -29,8 +29,9 @@ type Backend interface {
 	Refresh()
 	// Reload reads settings and catalogue again. An error means that the old ones are in force.
 	Reload() error
-	// Pause stops telling clients what is known, for as long as r says. It replaces a pause that is in force.
-	Pause(r PauseRequest) Pause
+	// Pause stops telling clients what is known, for as long as r says. It replaces a pause that is in force. Errors: *Refusal, if it cannot
+	// be kept for the next start of the agent; then nothing has changed.
+	Pause(r PauseRequest) (Pause, error)
 	// Resume ends the pause, if there is one.
 	Resume()
 	// SetLogLevel changes the lowest level that is logged, until the agent ends. Errors: *Refusal, or one that lists the levels.

@@ -98,7 +98,7 @@ func (s *Server) pause(_ http.ResponseWriter, _ *http.Request, body []byte) (any
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
-	return s.backend.Pause(request), nil
+	return s.backend.Pause(request)
 }
 
 // stop answers when clients have been told that the agent ends, which it does right after.

@@ -246,11 +246,11 @@ func (f *fake) SetLogLevel(level string) error {
 func (f *fake) Resume() { f.count("resume") }
 
 // Pause answers with all that there may be in one.
-func (f *fake) Pause(r PauseRequest) Pause {
+func (f *fake) Pause(r PauseRequest) (Pause, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.paused = r
-	return Pause{Until: at(5), UntilLogin: true, List: devices.PauseEmpty}
+	return Pause{Until: at(5), UntilLogin: true, List: devices.PauseEmpty}, nil
 }
 
 // HandOver answers for one vendor, and lets go.
