@@ -160,7 +160,7 @@ func (a *App) open() error {
 	}
 	a.engine = engine.New(engine.Options{
 		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: known, Ask: a.ask, Log: a.log,
-		HIDPPSoftwareID: byte(1 + rand.IntN(15)),
+		HIDPPSoftwareID: byte(1 + rand.IntN(15)), Elapsed: power.Uptime,
 	})
 	a.settings.Store(set)
 	return nil

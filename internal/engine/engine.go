@@ -37,7 +37,10 @@ type Options struct {
 	// HIDPPSoftwareID is the software id, 1 to 15, of the first HID++ exchange: another in each process, so that two do not take each
 	// other's answers for their own. 0: the same as in replays.
 	HIDPPSoftwareID byte
-	Log             *slog.Logger
+	// Elapsed is a clock that nobody sets and that runs while the machine sleeps, when that of the process stands still. Nil: there is
+	// none, and a pause or a lease lasts longer by the time of a sleep.
+	Elapsed func() time.Duration
+	Log     *slog.Logger
 }
 
 // Engine owns the state. Its methods may be called from any goroutine while Run runs.
@@ -147,8 +150,8 @@ func (e *Engine) Run(ctx context.Context) {
 type state struct {
 	opts        Options
 	started     time.Time
-	awake       time.Time // when the machine was last known to have started or resumed
-	woke        time.Time // when it woke from its last sleep; zero: it has not slept
+	slept       time.Duration // sleep at the last wake-up or, before the first one, at the start
+	woke        time.Time     // when it woke from its last sleep; zero: it has not slept
 	sources     []*source
 	leases      []*lease
 	groups      *devices.Grouping // of what is there now; nil: it has to be made
@@ -172,7 +175,7 @@ type state struct {
 
 func newState(opts Options, now time.Time) *state {
 	s := &state{
-		opts: opts, started: now, awake: now, now: now, changed: make(chan struct{}), dirty: true,
+		opts: opts, started: now, now: now, changed: make(chan struct{}), dirty: true,
 		hid: hid.NewTracker(opts.Resolver.HID),
 	}
 	if opts.HIDPPSoftwareID != 0 {
@@ -181,6 +184,7 @@ func newState(opts Options, now time.Time) *state {
 	for _, name := range opts.Sources {
 		s.sources = append(s.sources, &source{name: name})
 	}
+	s.slept = s.sleep()
 	s.pause(opts.Pause)
 	return s
 }

@@ -209,7 +209,7 @@ func (p *Player) wait(now time.Time) error {
 // begin puts the Engine into the state of the recorded one.
 func (p *Player) begin(b Begin, now time.Time) {
 	s := p.state
-	s.now, s.started, s.awake = now, now.Add(-time.Duration(b.Uptime)), now
+	s.now, s.started = now, now.Add(-time.Duration(b.Uptime))
 	s.hid.Restore(b.HID)
 	s.regroup()
 	for _, r := range p.pushes {

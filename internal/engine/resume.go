@@ -11,7 +11,7 @@ import (
 // that was said until now counts.
 func (e *Engine) Resumed(woke time.Time) {
 	e.do(func(s *state) {
-		r := Resumed{Slept: Span(slept(s.awake, s.now))}
+		r := Resumed{Slept: Span(s.takeSleep())}
 		if !woke.IsZero() {
 			r.Awake = Span(max(0, s.now.Sub(woke)))
 		}
@@ -19,15 +19,24 @@ func (e *Engine) Resumed(woke time.Time) {
 	})
 }
 
-// slept returns by how much the wall clock has run ahead of the clock of the process.
-func slept(from, to time.Time) time.Duration {
-	return max(0, to.Round(0).Sub(from.Round(0))-to.Sub(from))
+// sleep is how long the clock of the process has stood still so far. The clock on the wall does not tell: it may have been set meanwhile.
+func (s *state) sleep() time.Duration {
+	if s.opts.Elapsed == nil {
+		return 0
+	}
+	return s.opts.Elapsed() - s.now.Sub(s.started)
+}
+
+// takeSleep returns how long the clock of the process has stood still since the last call.
+func (s *state) takeSleep() time.Duration {
+	before := s.slept
+	s.slept = s.sleep()
+	return max(0, s.slept-before)
 }
 
 // resumed forgets what was said before the machine slept: meanwhile a button may have been pressed or the device may have lost its power,
 // and the software was asleep as well.
 func (s *state) resumed(r Resumed) {
-	s.awake = s.now
 	s.woke = s.now.Add(-time.Duration(r.Awake))
 	for _, l := range s.leases {
 		if l.heard.Before(s.woke) && !l.until.IsZero() {

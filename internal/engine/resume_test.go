@@ -58,3 +58,27 @@ func TestResumedTellsWhen(t *testing.T) {
 		require.Equal(t, devices.Unknown, last.Devices[0].Flags[devices.HardwareMute].Value)
 	})
 }
+
+// TestOnlySleepShortensAPause, by a clock that nobody sets, and each sleep once.
+func TestOnlySleepShortensAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var asleep time.Duration
+		e := New(Options{
+			Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler),
+			Elapsed: func() time.Duration { return 100*time.Hour + time.Since(began) + asleep },
+		})
+		go e.Run(t.Context())
+		e.Pause(Pause{For: Span(8 * time.Hour)})
+		left := func() time.Duration { return time.Until(e.View().Paused.Until) }
+		time.Sleep(time.Hour)
+		e.Resumed(time.Time{})
+		require.Equal(t, 7*time.Hour, left(), "it did not sleep")
+		for _, one := range []time.Duration{2 * time.Hour, time.Hour} {
+			before := left()
+			asleep += one
+			e.Resumed(time.Now())
+			require.Equal(t, before-one, left())
+		}
+	})
+}
