@@ -138,8 +138,9 @@ func (s *IDSchemes) For(os devices.OS) devices.IDScheme {
 
 // SourceRule says where one flag comes from: Field and exactly one of the kinds of source.
 type SourceRule struct {
-	Field devices.Field `json:"field" yaml:"field"`
-	OS    []devices.OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	Field    devices.Field `json:"field" yaml:"field"`
+	OS       []devices.OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	Firmware *Firmware     `json:"firmware,omitempty" yaml:"firmware,omitempty" jsonschema_description:"Versions of the firmware that this HID source is for. All if left out; with it, none that is unknown."`
 
 	SourceKind
 }
@@ -147,7 +148,8 @@ type SourceRule struct {
 // LinkRule says where the state of a product's own link comes from: exactly one of the kinds of
 // source.
 type LinkRule struct {
-	OS []devices.OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	OS       []devices.OS `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
+	Firmware *Firmware    `json:"firmware,omitempty" yaml:"firmware,omitempty" jsonschema_description:"Versions of the firmware that this HID source is for. All if left out; with it, none that is unknown."`
 
 	SourceKind
 }

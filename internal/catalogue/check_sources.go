@@ -23,13 +23,14 @@ func (f *faults) rules(path string, p Product, rules []ruleAt) {
 	for i, r := range rules {
 		at := path + "." + r.path
 		distinct(f, at+".os", r.OS, "systems")
+		f.firmware(at+".firmware", r.SourceKind, r.Firmware)
 		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
 		f.reachable(at, r, rules[:i])
 		uncovered := systems(r.OS)
 		for _, e := range rules[:i] {
-			if e.Field == r.Field && e.reportsChanges() {
+			if e.Field == r.Field && e.reportsChanges() && e.Firmware.covers(r.Firmware) {
 				uncovered = remaining(uncovered, e.OS)
 			}
 		}
@@ -81,7 +82,7 @@ func (p Product) flagRules() (out []ruleAt) {
 
 func (p Product) linkRules() (out []ruleAt) {
 	for i, l := range p.LinkState {
-		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.SourceKind}})
+		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.Firmware, l.SourceKind}})
 	}
 	return out
 }
@@ -231,11 +232,11 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 			continue
 		}
 		answers := e.HIDQuery != nil && e.HIDQuery.PollMS == 0 && e.Field != linkField
-		if answers && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
+		if answers && e.Firmware.overlaps(r.Firmware) && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
 			f.add(path, "put hid_query behind it", "%s decides before it, with a state that may be outdated", e.path)
 			return
 		}
-		if !e.covers(r.SourceKind, e.Field) {
+		if !e.Firmware.covers(r.Firmware) || !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
 		if left = remaining(left, e.OS); len(left) == 0 {

@@ -36,7 +36,7 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 				continue
 			}
 			rule := base
-			rule.Path, rule.Link = r.path, r.Field == linkField
+			rule.Path, rule.Link, rule.Firmware = r.path, r.Field == linkField, r.Firmware.compile()
 			list = append(list, r.hidRules(rule, r.Field, levels[r.Field])...)
 			if r.reportsChanges() {
 				levels[r.Field] = append(slices.Clip(levels[r.Field]), r.path)

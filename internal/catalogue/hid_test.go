@@ -23,7 +23,7 @@ func hidCatalogue() *Catalogue {
 		Value: ByteValue{
 			Byte: 12, Mask: ptr(Byte(0x80)), On: []Byte{0x80}, Off: []Byte{0}, Invert: true, Valid: []ByteTest{{Byte: 2, Eq: ptr(Byte(1))}},
 		},
-		At:    []hid.Moment{hid.AtAttach, hid.AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
+		At: []hid.Moment{hid.AtAttach, hid.AtLinkUp}, AskOn: []ByteTest{{Byte: 0, Eq: ptr(Byte(0x65))}}, TimeoutMS: 250,
 	}
 	feature := HIDQuery{Feature: hid.Bytes{0x00, 0x21}, Value: ByteValue{Byte: 2}}
 	level := HIDReport{ReportID: ptr(Byte(6)), Value: &ByteValue{Byte: 1}, DebounceMS: 30}
@@ -41,7 +41,7 @@ func hidCatalogue() *Catalogue {
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
 		Sources: []SourceRule{
-			muteOf(SourceKind{HIDUsage: &usage}),
+			{Field: devices.HardwareMute, Firmware: &Firmware{Min: "0100", Max: "01Ff"}, SourceKind: SourceKind{HIDUsage: &usage}},
 			muteOf(SourceKind{HIDUsage: &HIDUsage{Invert: true}}),
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
 			muteOf(SourceKind{HIDQuery: &query}),
@@ -56,7 +56,7 @@ func hidCatalogue() *Catalogue {
 		},
 		LinkState: []LinkRule{
 			{OS: []devices.OS{devices.Windows}, SourceKind: SourceKind{HIDQuery: &query}},
-			{SourceKind: SourceKind{HIDReport: &level}},
+			{SourceKind: SourceKind{HIDReport: &level}, Firmware: &Firmware{Min: "0200"}},
 		},
 	})
 }

@@ -135,6 +135,8 @@ const (
 	HIDChangesUntold  Code = "flags.hid_changes_untold"
 	HIDSilent         Code = "flags.hid_silent"
 
+	HIDFirmwareUnknown Code = "flags.hid_firmware_unknown"
+
 	// What the vendor's software pushes.
 	PushInForce      Code = "pushes.in_force"
 	PushWaits        Code = "pushes.waits"

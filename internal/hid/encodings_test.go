@@ -13,6 +13,7 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/hid"
 	"sidetone/internal/strictyaml"
 )
@@ -31,6 +32,7 @@ type encoding struct {
 type encodedDevice struct {
 	Node       string      `yaml:"node"`
 	Interface  int         `yaml:"interface"`
+	Version    string      `yaml:"version,omitempty"`
 	Descriptor []hid.Bytes `yaml:"descriptor"`
 }
 
@@ -148,7 +150,10 @@ func (p *play) step(name string, s encodedStep) {
 func (p *play) notes() (notes []health.Code) {
 	for _, st := range p.tracker.Status() {
 		for _, s := range st.Sensors {
-			notes = append(notes, s.Note)
+			if s.Note != "" {
+				healthtest.Raised(p.t, health.Condition{Code: s.Note})
+				notes = append(notes, s.Note)
+			}
 		}
 	}
 	return notes
@@ -161,7 +166,7 @@ func (p *play) happen(s encodedStep) bool {
 		e.Kind, e.Node, e.Plugged = hid.Attached, s.Plug+s.Find, s.Plug != ""
 		i := slices.IndexFunc(p.e.Devices, func(d encodedDevice) bool { return d.Node == e.Node })
 		d := p.e.Devices[i]
-		e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
+		e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:1-1", Version: d.Version, Interface: d.Interface, Descriptor: slices.Concat(d.Descriptor...)}
 	case s.In != nil:
 		e.Kind, e.Data = hid.Report, s.In
 	case s.Answer != nil:

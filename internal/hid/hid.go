@@ -18,6 +18,7 @@ type Device struct {
 	Bus        devices.Bus `json:"bus,omitempty"`       // usb or bluetooth; empty: another
 	VID        string      `json:"vid"`                 // 4 lower-case hex digits
 	PID        string      `json:"pid"`                 // 4 lower-case hex digits
+	Version    string      `json:"version,omitempty"`   // of its firmware: bcdDevice, 4 lower-case hex digits; empty: unknown
 	Serial     string      `json:"serial,omitempty"`    // as reported by the device; for Bluetooth its address
 	Container  string      `json:"container,omitempty"` // equal to that of the audio endpoints of the same physical device
 	Interface  int         `json:"interface"`           // number of the USB interface; -1: none

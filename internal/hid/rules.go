@@ -42,6 +42,7 @@ type Rule struct {
 	DependsOn      []string // paths of levels, one of which must tell when an answer is outdated; empty: none needed
 	Models         []Model  // hardware of the product
 	Interface      *int     // number of the USB interface; nil: any
+	Firmware       Firmware // versions that it is for
 
 	Usage  *Usage       // of a hid_usage
 	Report *InputReport // of a hid_report
@@ -58,6 +59,17 @@ type Model struct {
 	Bus      devices.Bus // usb or bluetooth
 	VID, PID string      // 4 lower-case hex digits each
 	Wireless bool        // a dongle, or Bluetooth: it may appear without the headset being switched on
+}
+
+// Firmware is a range of versions, each 4 lower-case hex digits (bcdDevice). An empty end is open; the zero Firmware is any, also an
+// unknown one.
+type Firmware struct {
+	Min, Max string // both included
+}
+
+// has reports whether a version, empty if unknown, is in the range.
+func (f Firmware) has(version string) bool {
+	return f == Firmware{} || version != "" && f.Min <= version && (f.Max == "" || version <= f.Max)
 }
 
 // Usage is a control that the report descriptor declares.
@@ -145,7 +157,7 @@ func (r *Rule) same(other *Rule) bool {
 // Wants reports whether any rule can read the device. Other devices need not be opened.
 func (r *Rules) Wants(d Device) bool {
 	desc := Describe(d)
-	return slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.fits(d, desc) })
+	return slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.fits(d, desc) || rule.lacksVersion(d) })
 }
 
 // Empty reports whether there are no rules.
@@ -161,9 +173,14 @@ func (r *Rule) isWireless(d Device) bool {
 	return slices.Contains(r.Models, Model{d.Bus, d.VID, d.PID, true})
 }
 
+// lacksVersion reports whether the rule is for some versions of the product's firmware, and that of the device is unknown.
+func (r *Rule) lacksVersion(d Device) bool {
+	return r.matches(d) && d.Version == "" && !r.Firmware.has("")
+}
+
 // fits reports whether the device is of the rule's product and has what the rule reads.
 func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
-	if !r.matches(d) || r.Interface != nil && *r.Interface != d.Interface {
+	if !r.matches(d) || !r.Firmware.has(d.Version) || r.Interface != nil && *r.Interface != d.Interface {
 		return false
 	}
 	if r.Report != nil && r.Report.ID == nil && len(r.Report.When) == 0 && (desc == nil || desc.Numbered) {

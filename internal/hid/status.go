@@ -33,6 +33,11 @@ func (t *Tracker) Status() []Status {
 		for _, s := range d.sensors {
 			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.Via, s.Value, s.Since, s.statusNote()})
 		}
+		for _, rl := range t.rules.list {
+			if rl.AnchorOf == "" && rl.lacksVersion(d.device) {
+				st.Sensors = append(st.Sensors, SensorStatus{Product: rl.Product, Rule: rl.Path, Via: rl.Via, Note: health.HIDFirmwareUnknown})
+			}
+		}
 		out = append(out, st)
 	}
 	return out

@@ -28,6 +28,7 @@ type collection struct {
 type described struct {
 	collection
 	vid, pid  string
+	version   string // as hid.Device has it
 	name      string
 	container string
 	hardware  windows.Hardware
@@ -73,8 +74,8 @@ var systemOwned = []uint32{0x00010002, 0x00010006, 0x00010007}
 // device is what is known of the interface, except for its descriptor.
 func (k described) device() hid.Device {
 	d := hid.Device{
-		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Serial: k.hardware.Serial, Container: k.container, Interface: -1,
-		Name: k.name,
+		Node: k.parent, Bus: k.hardware.Bus, VID: k.vid, PID: k.pid, Version: k.version, Serial: k.hardware.Serial, Container: k.container,
+		Interface: -1, Name: k.name,
 	}
 	if d.Bus == devices.USB {
 		d.Interface = interfaceNumber(k.parent)

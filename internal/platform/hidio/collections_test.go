@@ -23,7 +23,7 @@ func oneReport(t *testing.T, path string, application uint32, id byte) described
 		collection: collection{path: path, instance: "HID" + path, parent: interfaceThree, Preparsed: descriptor.Preparsed{
 			Application: application, Lengths: map[descriptor.Kind]int{descriptor.Input: 2}, Descriptor: append(usage, rest...),
 		}},
-		vid: "1209", pid: "0700", name: "Acme", container: "{C}", hardware: windows.Hardware{Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN1"}, plugged: true,
+		vid: "1209", pid: "0700", version: "0104", name: "Acme", container: "{C}", hardware: windows.Hardware{Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN1"}, plugged: true,
 	}
 }
 
@@ -40,7 +40,7 @@ func TestCollectionsOfOneInterfaceAreOneDevice(t *testing.T) {
 	require.Zero(t, desc.Length(descriptor.Input, 3))
 	got.Descriptor = nil
 	require.Equal(t, hid.Device{
-		Node: interfaceThree, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN1", Container: "{C}", Interface: 3, Name: "Acme",
+		Node: interfaceThree, Bus: devices.USB, VID: "1209", PID: "0700", Version: "0104", Serial: "SN1", Container: "{C}", Interface: 3, Name: "Acme",
 	}, got)
 	require.Len(t, nodes[interfaceThree], 2)
 	require.True(t, nodes[interfaceThree][0].has(descriptor.Input, 1))

@@ -26,9 +26,9 @@ const (
 
 // information is HID_COLLECTION_INFORMATION.
 type information struct {
-	Size        uint32 // of the preparsed data
-	_           [2]byte
-	VID, PID, _ uint16
+	Size              uint32 // of the preparsed data
+	_                 [2]byte
+	VID, PID, Version uint16
 }
 
 // describe returns what is behind a path. It asks the device only for a name that is otherwise unknown.
@@ -46,7 +46,7 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	if _, err := binary.Decode(b, binary.LittleEndian, &info); err != nil {
 		return described{}, err
 	}
-	k.vid, k.pid = fmt.Sprintf("%04x", info.VID), fmt.Sprintf("%04x", info.PID)
+	k.vid, k.pid, k.version = fmt.Sprintf("%04x", info.VID), fmt.Sprintf("%04x", info.PID), fmt.Sprintf("%04x", info.Version)
 	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
 	preparsed, err := readPreparsed(file, info.Size)
 	if err == nil {

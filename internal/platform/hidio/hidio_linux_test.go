@@ -64,7 +64,7 @@ func headsetHID(node string) fakeHID {
 
 func headsetDevice(node string) hid.Device {
 	return hid.Device{
-		Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN12345", Container: "usb:" + headsetUSB, Interface: 3,
+		Node: node, Bus: devices.USB, VID: "1209", PID: "0700", Version: "0104", Serial: "SN12345", Container: "usb:" + headsetUSB, Interface: 3,
 		Name: "Acme Headset 700", Descriptor: []byte("\x05\x0b\x09\x05\xa1\x01\xc0"),
 	}
 }
@@ -72,7 +72,7 @@ func headsetDevice(node string) hid.Device {
 // list makes the device's entries in sysfs.
 func (f hidTree) list(d fakeHID) {
 	*f.plugged++
-	f.Device(headsetUSB, map[string]string{"idVendor": "1209", "idProduct": "0700", "serial": "SN12345", "product": "Acme Headset 700"})
+	f.Device(headsetUSB, map[string]string{"idVendor": "1209", "idProduct": "0700", "bcdDevice": "0104", "serial": "SN12345", "product": "Acme Headset 700"})
 	f.Device(headsetUSB+"/1-3:1.3", map[string]string{"bInterfaceNumber": "03"})
 	dir := filepath.Join(d.parent, fmt.Sprintf("%s.%04X", d.id, *f.plugged))
 	entry := filepath.Join(dir, "hidraw", d.node)

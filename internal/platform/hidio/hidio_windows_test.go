@@ -63,7 +63,8 @@ func TestHIDOfWindowsIsDescribed(t *testing.T) {
 	e := events.expect(t, hid.Attached, plugged.Instance())
 	require.False(t, e.Plugged, "it may have been there for long")
 	desc := hid.Describe(*e.Device)
-	e.Device.Descriptor = nil
+	require.Regexp(t, "^[0-9a-f]{4}$", e.Device.Version)
+	e.Device.Descriptor, e.Device.Version = nil, ""
 	require.Equal(t, hid.Device{
 		Node: plugged.Instance(), Bus: devices.USB, VID: "1209", PID: "0700", Serial: "SN12345", Container: "{11223344-5566-7788-99AA-BBCCDDEEFF00}",
 		Interface: 3, Name: "Acme Headset 700",

@@ -46,6 +46,9 @@ func describe(path string) (hid.Device, error) {
 	case devices.USB:
 		if usb, ok := linux.USBParent(path); ok {
 			d.Serial, d.Container, d.Interface = cmp.Or(usb.Serial, d.Serial), usb.Container, usbInterface(path)
+			if usb.VID == d.VID && usb.PID == d.PID { // else that is its receiver
+				d.Version = usb.Version
+			}
 		}
 	case devices.Bluetooth: // its USB parent would be the adapter
 		if d.Serial != "" {

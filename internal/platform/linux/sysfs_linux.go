@@ -37,6 +37,7 @@ type USBDevice struct {
 	Container string
 	VID, PID  string // 4 lower-case hex digits
 	Serial    string // as the device gives it; empty for many
+	Version   string // bcdDevice, 4 lower-case hex digits; empty: unknown
 }
 
 // USBParent returns the USB device of the sysfs entry at path; false if there is none. It reads what the kernel has cached and wakes no
@@ -57,6 +58,7 @@ func USBParent(path string) (USBDevice, bool) {
 			VID:       vid,
 			PID:       pid,
 			Serial:    Attribute(dir, "serial"),
+			Version:   HexID(Attribute(dir, "bcdDevice")),
 		}, true
 	}
 	return USBDevice{}, false
