@@ -61,7 +61,6 @@ Exit code 1 if no agent runs or it refuses.`,
 	})
 	cmd.Flags().StringVar(&r.Owner, "owner", "cli", "name of the software that pushes")
 	cmd.Flags().StringVar(&r.Serial, "serial", "", "which unit, if several are plugged in")
-	cmd.Flags().Uint64Var(&r.Seq, "seq", 0, "of two pushes of an owner the higher one counts; 0: the later")
 	cmd.Flags().DurationVar(&ttl, "ttl", 30*time.Second, "lease; 0: as long as this command runs")
 	return cmd
 }
@@ -94,6 +93,8 @@ func parseState(args []string) (map[devices.Field]*bool, error) {
 func answerWords(a control.PushAnswer, serial string) string {
 	switch {
 	case a.Units > 0:
+	case a.Left:
+		return "not kept: the product has just left, or is switched off; push again when it is back"
 	case len(a.OtherSerials) > 0:
 		return fmt.Sprintf("kept: no such product with the serial number %q is plugged in; other serial numbers: %s",
 			serial, strings.Join(a.OtherSerials, ", "))

@@ -127,9 +127,9 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 			inForce[of] = s // reading the file again does not put it into force again: its product may have left since
 			continue
 		}
-		if err := f.pushStatement(of, before, s, p.Seq, now, written); err != nil {
+		if err := f.pushStatement(of, before, s, now, written); err != nil {
 			f.note(health.StateRefused, health.Args{"place": p.At, "reason": refusal(err).Error()})
-			if known && (maps.Equal(before.state, s.state) || errors.Is(err, engine.ErrOvertaken)) {
+			if known && maps.Equal(before.state, s.state) {
 				inForce[of] = before // otherwise its own writer no longer says it
 			}
 			continue
@@ -140,22 +140,23 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 		if _, still := inForce[of]; still || !before.until.After(now) {
 			continue
 		}
-		if err := f.pushStatement(of, before, statement{until: before.until}, 0, now, now); err != nil {
+		if err := f.pushStatement(of, before, statement{until: before.until}, now, now); err != nil {
 			f.log.Debug("state file: not taken back, it ends with its lease", "product", of.product, "owner", of.owner, "reason", err)
 		}
 	}
 	f.inForce = inForce
 }
 
-// pushStatement replaces what was said before by what the file said when it was written. Its lease runs from now until next.until.
-func (f *stateFile) pushStatement(of statementKey, before, next statement, seq uint64, now, written time.Time) error {
+// pushStatement replaces what was said before by what the file said when it was written. Its lease runs from now until next.until. The newest
+// file counts, whatever its writer's seq.
+func (f *stateFile) pushStatement(of statementKey, before, next statement, now, written time.Time) error {
 	state := make(map[devices.Field]devices.Tri)
 	for field := range before.state {
 		state[field] = devices.Unknown
 	}
 	maps.Copy(state, next.state)
 	_, err := f.push(engine.Push{
-		Product: of.product, Serial: of.serial, Owner: of.owner, Seq: seq,
+		Product: of.product, Serial: of.serial, Owner: of.owner,
 		TTL: engine.Span(next.until.Sub(now)), Holder: stateFileHolder, State: state, At: written,
 	})
 	return err

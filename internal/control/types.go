@@ -170,7 +170,8 @@ type PushRequest struct {
 // PushAnswer is the answer to a push.
 type PushAnswer struct {
 	Generation   uint64    `json:"generation"`              // of the list that holds it
-	Units        int       `json:"units"`                   // how many plugged-in products it may mean; 0: it waits for one
+	Units        int       `json:"units"`                   // how many plugged-in products it may mean; 0: it waits for one, or Left
+	Left         bool      `json:"left,omitempty"`          // the one that it means has just left, or is switched off: it is not kept
 	Clients      int       `json:"clients"`                 // how many clients had accepted that list when the answer was written
 	Until        time.Time `json:"until,omitzero"`          // when its lease ends; absent: with the connection, or nothing is left of it
 	OtherSerials []string  `json:"other_serials,omitempty"` // if it waits for its serial: those of such products that are plugged in

@@ -125,7 +125,7 @@ func BenchmarkReadings(b *testing.B) {
 				eps = append(eps, endpoint{ID: at, Type: AudioInput, Bus: USB, VID: "1209", PID: "0000", Container: at, Serial: "0001"})
 				readings = append(readings, Reading{Product: "model-0", Rule: "sources[0]", Container: at, Serial: "0001", Value: True})
 			}
-			g := r.Group(eps, nil)
+			g := r.Group(Inputs{Endpoints: eps})
 			b.ReportAllocs()
 			for b.Loop() {
 				g.Reassign(readings)

@@ -105,9 +105,9 @@ type Observation struct {
 	Source    string             `json:"source"`
 	Endpoints []Endpoint         `json:"endpoints,omitempty"`
 	Hardware  []Hardware         `json:"hardware,omitempty"` // the devices that are plugged in, as far as the source knows them
-	Notes     []health.Condition `json:"-"`           // what the source reports beside its endpoints; in JSON "notes", as text
-	Err       error              `json:"-"`           // in JSON "error", as text, and without endpoints
-	At        time.Time          `json:"at,omitzero"` // when the OS event behind this reading arrived
+	Notes     []health.Condition `json:"-"`                  // what the source reports beside its endpoints; in JSON "notes", as text
+	Err       error              `json:"-"`                  // in JSON "error", as text, and without endpoints
+	At        time.Time          `json:"at,omitzero"`        // when the OS event behind this reading arrived
 }
 
 type observationFields Observation // without methods

@@ -15,7 +15,7 @@ type Grouping struct {
 	all      []*instance
 	byKey    map[string]*instance
 	products map[string]*unitIndex // by product id
-	hidOnly  map[string]*unitIndex // units without endpoints, only HID devices; by product id
+	bare     map[string]*unitIndex // units without endpoints, of which only hardware is there; by product id
 	withheld []Withheld            // endpoints of no unit
 }
 
@@ -26,12 +26,11 @@ type instance struct {
 	endpoints []*Endpoint // its own, then the virtual ones that were assigned to it
 	own       int         // how many are its own
 	pushes    []*Push
+	hardware  []*Hardware
 	readings  map[string][]Reading // of its HID devices, by the path of the rule
 	reports   []Report
 	attached  time.Time // when the first of its own endpoints was attached
-	newest    time.Time // when the last of them was
 	serial    string    // of any of its devices; "": unknown
-	staying   bool      // not all of its own endpoints are leaving
 	firstID   string    // smallest wire id, for the order
 }
 
@@ -50,13 +49,13 @@ func (GroupBy) Enum() []string {
 	return Names([]GroupBy{GroupContainer, GroupSerial, GroupModel})
 }
 
-// Group sorts endpoints and readings into units. It retains both; they must not be changed.
-func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
+// Group sorts endpoints, hardware and readings into units. It retains them; they must not be changed.
+func (r *Resolver) Group(in Inputs) *Grouping {
 	g := &Grouping{
-		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), hidOnly: make(map[string]*unitIndex),
+		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), bare: make(map[string]*unitIndex),
 	}
 	var virtual []*Endpoint
-	for _, e := range sorted(endpoints) {
+	for _, e := range sorted(in.Endpoints) {
 		p := r.matcher.find(e)
 		switch {
 		case p != nil:
@@ -70,7 +69,8 @@ func (r *Resolver) Group(endpoints []Endpoint, readings []Reading) *Grouping {
 	for _, o := range g.adopt(virtual) {
 		g.withheld = append(g.withheld, withhold(o.endpoint, o.why()))
 	}
-	g.assignReadings(readings)
+	g.assignHardware(in.Hardware)
+	g.assignReadings(in.Readings)
 	return g
 }
 
@@ -98,12 +98,8 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 	inst.endpoints = append(inst.endpoints, e)
 	inst.own++
 	inst.serial = cmp.Or(inst.serial, e.Serial)
-	inst.staying = inst.staying || !e.Leaving
 	if e.Attached.Before(inst.attached) {
 		inst.attached = e.Attached
-	}
-	if e.Attached.After(inst.newest) {
-		inst.newest = e.Attached
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 // matcher finds the product of an endpoint. Hardware ids are indexed, so that the cost does not grow
 // with the catalogue; links without ids are tried one by one.
 type matcher struct {
-	byHardware map[hardware][]candidate
+	byHardware map[hardwareIDs][]candidate
 	byName     []candidate
 	products   []*product // in the order of priority
 	byID       map[string]*product
 	known      nameCache // earlier matches by name
 }
 
-type hardware struct {
+type hardwareIDs struct {
 	bus      Bus
 	vid, pid string
 }
@@ -36,7 +36,7 @@ type product struct {
 }
 
 func newMatcher(list []Product) *matcher {
-	m := &matcher{byHardware: make(map[hardware][]candidate), byID: make(map[string]*product)}
+	m := &matcher{byHardware: make(map[hardwareIDs][]candidate), byID: make(map[string]*product)}
 	for _, p := range list {
 		m.products = append(m.products, &product{Product: p})
 	}
@@ -49,7 +49,7 @@ func newMatcher(list []Product) *matcher {
 		for _, l := range p.Links {
 			c := candidate{p, l.Bus, l.Name}
 			for _, pid := range l.PIDs {
-				key := hardware{l.Bus, l.VID, pid}
+				key := hardwareIDs{l.Bus, l.VID, pid}
 				m.byHardware[key] = append(m.byHardware[key], c)
 			}
 			if len(l.PIDs) == 0 && l.Name != nil {
@@ -65,7 +65,7 @@ func newMatcher(list []Product) *matcher {
 func (m *matcher) find(e *Endpoint) *product {
 	best := m.byNameOf(e)
 	if e.VID != "" && e.PID != "" && !e.Virtual {
-		for _, c := range m.byHardware[hardware{e.Bus, e.VID, e.PID}] {
+		for _, c := range m.byHardware[hardwareIDs{e.Bus, e.VID, e.PID}] {
 			if (best == nil || c.product.rank < best.rank) && matchesName(c.name, e) {
 				best = c.product
 			}

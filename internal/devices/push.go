@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"iter"
 	"slices"
 	"time"
 )
@@ -56,31 +57,72 @@ func (x *unitIndex) fitting(serial string) []*instance {
 	}
 }
 
-// Unit is one physical product that is present.
+// Unit is one physical product.
 type Unit struct {
-	Product string    `json:"product"`
-	Key     string    `json:"unit"`
-	Serial  string    `json:"serial,omitempty"`
-	First   time.Time `json:"-"` // when the first of its endpoints was attached
-	Last    time.Time `json:"-"` // when the last of them was
-	HID     bool      `json:"-"` // one of its HID devices is present
-	HIDOnly bool      `json:"-"` // only HID devices are present
-	Leaving bool      `json:"-"` // its endpoints are gone, but still reported for the removal grace
+	Product   string     `json:"product"`
+	Key       string     `json:"unit"`
+	Serial    string     `json:"serial,omitempty"`
+	Listed    bool       `json:"-"` // one of its endpoints is there
+	Reported  bool       `json:"-"` // or has gone, and is reported for the removal grace
+	There     bool       `json:"-"` // an endpoint, its card or a HID device of it is there
+	Presences []Presence `json:"-"`
 }
 
+// Presence is what one source sees of a unit.
+type Presence struct {
+	Source   string
+	Hardware []string // the ids of its devices
+	Plugged  bool     // one of them was seen to be plugged in
+	Listed   bool     // one of its endpoints is there
+	// When the first and the last of its endpoints were attached, with those that have gone and are still reported.
+	First, Last time.Time
+}
+
+// There reports whether the source sees anything of the unit.
+func (p Presence) There() bool { return p.Listed || len(p.Hardware) > 0 }
+
+// unit returns what there is of the unit.
 func (inst *instance) unit() Unit {
-	return Unit{
-		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, First: inst.attached, Last: inst.newest,
-		HID: len(inst.readings) > 0, HIDOnly: inst.own == 0, Leaving: inst.own > 0 && !inst.staying,
+	u := Unit{Product: inst.product.ID, Key: inst.key, Serial: inst.serial, Reported: inst.own > 0, There: len(inst.readings) > 0}
+	for _, e := range inst.endpoints[:inst.own] {
+		u.presence(e.Source).endpoint(e)
 	}
+	for _, h := range inst.hardware {
+		p := u.presence(h.Source)
+		p.Hardware, p.Plugged = append(p.Hardware, h.ID), p.Plugged || h.Plugged
+	}
+	for _, p := range u.Presences {
+		u.Listed, u.There = u.Listed || p.Listed, u.There || p.There()
+	}
+	return u
 }
 
-// Units returns the units that a push for this product and serial may mean: those with endpoints, or if there are none, those
-// with only HID devices. A unit whose link_state is false, because it is switched off or out of range, is left out.
+// presence returns the presence of a source, which it adds if there is none.
+func (u *Unit) presence(source string) *Presence {
+	i := slices.IndexFunc(u.Presences, func(p Presence) bool { return p.Source == source })
+	if i < 0 {
+		i = len(u.Presences)
+		u.Presences = append(u.Presences, Presence{Source: source})
+	}
+	return &u.Presences[i]
+}
+
+func (p *Presence) endpoint(e *Endpoint) {
+	if p.First.IsZero() || e.Attached.Before(p.First) {
+		p.First = e.Attached
+	}
+	if e.Attached.After(p.Last) {
+		p.Last = e.Attached
+	}
+	p.Listed = p.Listed || !e.Leaving
+}
+
+// Units returns the units that a push for this product and serial may mean: those with endpoints, or if there are none, those of which
+// only hardware is there. A unit whose link_state is false, because it is switched off or out of range, is left out.
 func (g *Grouping) Units(product, serial string) (units []Unit) {
-	for _, m := range []*unitIndex{g.products[product], g.hidOnly[product]} {
+	for _, m := range []*unitIndex{g.products[product], g.bare[product]} {
 		for _, inst := range m.fitting(serial) {
-			if u := inst.unit(); (!u.Leaving || u.HID) && inst.link().Value != False { // something of it is present
+			if u := inst.unit(); u.There && inst.link().Value != False {
 				units = append(units, u)
 			}
 		}
@@ -91,16 +133,39 @@ func (g *Grouping) Units(product, serial string) (units []Unit) {
 	return units
 }
 
-// Unit returns the unit of this product and key, if it is present.
-func (g *Grouping) Unit(product, key string) (u Unit, there bool) {
-	inst := g.byKey[key]
-	if m := g.hidOnly[product]; inst == nil && m != nil {
-		inst = m.byKey[key]
+// SwitchedOff reports whether a unit of this product and serial is there whose link_state is false.
+func (g *Grouping) SwitchedOff(product, serial string) bool {
+	off := func(inst *instance) bool { return inst.link().Value == False }
+	return slices.ContainsFunc(g.products[product].fitting(serial), off) || slices.ContainsFunc(g.bare[product].fitting(serial), off)
+}
+
+// All yields all units, but not those whose link_state is false.
+func (g *Grouping) All() iter.Seq[Unit] {
+	return func(yield func(Unit) bool) {
+		for inst := range g.instances() {
+			if inst.link().Value != False && !yield(inst.unit()) {
+				return
+			}
+		}
 	}
-	if inst == nil || inst.link().Value == False {
-		return Unit{}, false
+}
+
+// instances yields the units with endpoints, and then those without.
+func (g *Grouping) instances() iter.Seq[*instance] {
+	return func(yield func(*instance) bool) {
+		for _, inst := range g.all {
+			if !yield(inst) {
+				return
+			}
+		}
+		for _, x := range g.bare {
+			for _, inst := range x.all {
+				if !yield(inst) {
+					return
+				}
+			}
+		}
 	}
-	return inst.unit(), true
 }
 
 // Products returns the ids of all products of the catalogue.
@@ -115,7 +180,7 @@ func (r *Resolver) Products() []string {
 // Explain returns for every audio input the candidates for each of its flags, best first.
 func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	out := make(map[Key]map[Field][]Considered)
-	g := r.Group(in.Endpoints, in.Readings)
+	g := r.Group(in)
 	g.assignPushes(in.Pushes)
 	for _, inst := range g.all {
 		for i, e := range inst.endpoints {

@@ -16,13 +16,7 @@ type Reading struct {
 // assignReadings assigns each reading to the unit of its device.
 func (g *Grouping) assignReadings(readings []Reading) {
 	for _, r := range readings {
-		var inst *instance
-		switch owners := g.owners(r); len(owners) {
-		case 0:
-			inst = g.hidOnlyUnit(r)
-		case 1:
-			inst = owners[0]
-		}
+		inst := g.unitOf(identity{r.Product, r.Container, r.Serial})
 		if inst == nil {
 			continue
 		}

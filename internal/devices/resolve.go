@@ -20,6 +20,7 @@ type Options struct {
 // Inputs is everything that the reported list depends on.
 type Inputs struct {
 	Endpoints []Endpoint
+	Hardware  []Hardware
 	Pushes    []Push
 	Readings  []Reading
 }
@@ -45,7 +46,7 @@ func (r *Resolver) Options() Options { return r.opts }
 // Resolve computes what to report. It depends only on its arguments, and not on the order of
 // in.Endpoints, whose keys must be unique. The caller sets Generation and At.
 func (r *Resolver) Resolve(in Inputs) Snapshot {
-	return r.Group(in.Endpoints, in.Readings).Resolve(in.Pushes)
+	return r.Group(in).Resolve(in.Pushes)
 }
 
 // Resolve computes what to report of the grouped endpoints, as Resolver.Resolve does.

@@ -6,7 +6,7 @@ type unitIndex struct {
 	all          []*instance
 	byContainer  map[string][]*instance
 	bySerial     map[string][]*instance
-	byKey        map[string]*instance // of units with only HID devices
+	byKey        map[string]*instance // of units without endpoints
 	byIdentities [4][]*instance       // by which identities any endpoint has: hasContainer, hasSerial, both or none
 }
 
@@ -57,58 +57,72 @@ func identities(container, serial string) (k int) {
 	return k
 }
 
-// owners returns the units that the reading's device may belong to; exactly one if that is certain.
+// identity is what is known of a device of a product.
+type identity struct{ product, container, serial string }
+
+// unitOf returns the unit of a device, made if it belongs to no unit with endpoints; nil: it may belong to several, or nothing identifies it.
+func (g *Grouping) unitOf(d identity) *instance {
+	switch owners := g.owners(d); len(owners) {
+	case 0:
+		return g.bareUnit(d)
+	case 1:
+		return owners[0]
+	}
+	return nil
+}
+
+// owners returns the units with endpoints that the device may belong to; exactly one if that is certain.
 // Two different containers are two units even with equal serial numbers, since some makers give one
 // serial number to many devices, unless the vendor groups by serial number.
-func (g *Grouping) owners(r Reading) []*instance {
-	x := g.products[r.Product]
+func (g *Grouping) owners(d identity) []*instance {
+	x := g.products[d.product]
 	if x == nil {
 		return nil
 	}
-	x.index()
 	p := x.all[0].product
-	id := groupID(p.GroupBy, r.Container, r.Serial)
+	id := groupID(p.GroupBy, d.container, d.serial)
 	if inst := g.byKey[unitKey(p, id)]; inst != nil && (id != "" || p.GroupBy == GroupModel) {
 		return []*instance{inst}
 	}
+	x.index()
 	var owners []*instance
 	switch {
 	case p.GroupBy == GroupSerial:
-		owners = x.byContainer[r.Container]
-	case r.Container == "":
-		owners = x.bySerial[r.Serial]
+		owners = x.byContainer[d.container]
+	case d.container == "":
+		owners = x.bySerial[d.serial]
 	default: // a unit without a container is identified by its serial number
-		inst := g.byKey[unitKey(p, r.Serial)]
-		if r.Serial != "" && inst != nil && inst.identities()&hasContainer == 0 {
+		inst := g.byKey[unitKey(p, d.serial)]
+		if d.serial != "" && inst != nil && inst.identities()&hasContainer == 0 {
 			owners = []*instance{inst}
 		}
 	}
 	if len(owners) == 0 {
-		owners = x.incomparable(identities(r.Container, r.Serial))
+		owners = x.incomparable(identities(d.container, d.serial))
 	}
 	return owners
 }
 
-// hidOnlyUnit returns the unit of a device that belongs to no unit with endpoints, or nil if nothing identifies the device.
-func (g *Grouping) hidOnlyUnit(r Reading) *instance {
-	p := g.resolver.matcher.byID[r.Product]
+// bareUnit returns the unit of a device that belongs to no unit with endpoints, or nil if nothing identifies the device.
+func (g *Grouping) bareUnit(d identity) *instance {
+	p := g.resolver.matcher.byID[d.product]
 	if p == nil {
 		return nil
 	}
-	id := groupID(p.GroupBy, r.Container, r.Serial)
+	id := groupID(p.GroupBy, d.container, d.serial)
 	if id == "" && p.GroupBy != GroupModel {
 		return nil
 	}
-	x := g.hidOnly[p.ID]
+	x := g.bare[p.ID]
 	if x == nil {
 		x = &unitIndex{byKey: make(map[string]*instance)}
-		g.hidOnly[p.ID] = x
+		g.bare[p.ID] = x
 	}
 	key := unitKey(p, id)
 	if inst := x.byKey[key]; inst != nil {
 		return inst
 	}
-	inst := &instance{product: p, key: key, serial: r.Serial}
+	inst := &instance{product: p, key: key, serial: d.serial}
 	x.byKey[key] = inst
 	x.all = append(x.all, inst)
 	return inst

@@ -69,10 +69,10 @@ func TestReadingsFindTheirUnitAsByTryingEach(t *testing.T) {
 			})
 		}
 		r := NewResolver(Rules{Products: []Product{{ID: "p", Links: []Link{{Bus: USB, VID: "1209", PIDs: []string{"0700"}}}, GroupBy: by}}}, Options{OS: Linux})
-		g := r.Group(eps, nil)
+		g := r.Group(Inputs{Endpoints: eps})
 		reading := Reading{Product: "p", Rule: "sources[0]", Container: container.Draw(t, "of container"), Serial: serial.Draw(t, "of serial"), Value: True}
 		var found *instance
-		if owners := g.owners(reading); len(owners) == 1 {
+		if owners := g.owners(identity{"p", reading.Container, reading.Serial}); len(owners) == 1 {
 			found = owners[0]
 		}
 		require.Same(t, owner(g, reading), found)

@@ -148,27 +148,28 @@ func (e *Engine) Run(ctx context.Context) {
 // state is everything the Engine knows. Its only clock is the time that step is given, so that a recording
 // can be replayed.
 type state struct {
-	opts        Options
-	started     time.Time
-	slept       time.Duration // sleep at the last wake-up or, before the first one, at the start
-	woke        time.Time     // when it woke from its last sleep; zero: it has not slept
-	sources     []*source
-	leases      []*lease
-	groups      *devices.Grouping // of what is there now; nil: it has to be made
-	leasesBound bool              // the leases have been compared with groups
-	hid         *hid.Tracker
-	paused      *Paused          // nil: what is known is reported
-	known       devices.Snapshot // the present list, regardless of a pause
-	snapshot    devices.Snapshot // the last one that was published
-	changed     chan struct{}    // closed at the next change of the view
-	sent        bool             // a snapshot has been published
-	first       time.Time        // when the first one was
-	dirty       bool             // what the list is resolved from may have changed
-	now         time.Time        // the time of this step
-	hasInput    bool             // this step has an input
-	plugged     bool             // the input is that a HID device was plugged in
-	eventAt     time.Time        // when the event that is being applied happened; zero: now
-	recorders   []*recorder
+	opts       Options
+	started    time.Time
+	slept      time.Duration // sleep at the last wake-up or, before the first one, at the start
+	woke       time.Time     // when it woke from its last sleep; zero: it has not slept
+	sources    []*source
+	leases     []*lease
+	units      map[string]*incarnation // by the key of the unit
+	departures []departure
+	groups     *devices.Grouping // of what is there now; nil: it has to be made
+	tracked    bool              // the incarnations, and leases, have been compared with groups
+	hid        *hid.Tracker
+	paused     *Paused          // nil: what is known is reported
+	known      devices.Snapshot // the present list, regardless of a pause
+	snapshot   devices.Snapshot // the last one that was published
+	changed    chan struct{}    // closed at the next change of the view
+	sent       bool             // a snapshot has been published
+	first      time.Time        // when the first one was
+	dirty      bool             // what the list is resolved from may have changed
+	now        time.Time        // the time of this step
+	hasInput   bool             // this step has an input
+	eventAt    time.Time        // when the event that is being applied happened; zero: now
+	recorders  []*recorder
 
 	handedOver bool // another Engine takes over: pushes would be lost
 }
@@ -176,7 +177,8 @@ type state struct {
 func newState(opts Options, now time.Time) *state {
 	s := &state{
 		opts: opts, started: now, now: now, changed: make(chan struct{}), dirty: true,
-		hid: hid.NewTracker(opts.Resolver.HID),
+		units: make(map[string]*incarnation),
+		hid:   hid.NewTracker(opts.Resolver.HID),
 	}
 	if opts.HIDPPSoftwareID != 0 {
 		s.hid.SetSoftwareID(opts.HIDPPSoftwareID)
@@ -191,7 +193,7 @@ func newState(opts Options, now time.Time) *state {
 
 // step sets the time, applies f, if there is one, and publishes what follows from both.
 func (s *state) step(now time.Time, f func(*state)) {
-	s.now, s.eventAt, s.hasInput, s.plugged = now, time.Time{}, false, false
+	s.now, s.eventAt, s.hasInput = now, time.Time{}, false
 	if f != nil {
 		f(s)
 	}
@@ -199,7 +201,7 @@ func (s *state) step(now time.Time, f func(*state)) {
 		s.record(Record{Input: Input{Tick: true}})
 	}
 	s.expire()
-	s.bindLeases()
+	s.trackUnits()
 	s.publish()
 	for _, r := range s.hid.Requests() {
 		if s.opts.Ask != nil {
@@ -279,12 +281,12 @@ func (s *state) expire() {
 }
 
 // regroup notes that endpoints or HID devices may have come, gone or changed.
-func (s *state) regroup() { s.dirty, s.groups, s.leasesBound = true, nil, false }
+func (s *state) regroup() { s.dirty, s.groups, s.tracked = true, nil, false }
 
 // grouping returns the groups of what is there, and makes them if necessary. Leases and lists are resolved from them.
 func (s *state) grouping() *devices.Grouping {
 	if s.groups == nil {
-		s.groups = s.opts.Resolver.Group(s.endpoints(), s.hid.Readings())
+		s.groups = s.opts.Resolver.Group(devices.Inputs{Endpoints: s.endpoints(), Hardware: s.hardware(), Readings: s.hid.Readings()})
 	}
 	return s.groups
 }
@@ -345,12 +347,21 @@ func (s *state) settled() bool {
 }
 
 func (s *state) inputs() devices.Inputs {
-	return devices.Inputs{Endpoints: s.endpoints(), Pushes: s.pushes(), Readings: s.hid.Readings()}
+	return devices.Inputs{Endpoints: s.endpoints(), Hardware: s.hardware(), Pushes: s.pushes(), Readings: s.hid.Readings()}
 }
 
 func (s *state) endpoints() (all []devices.Endpoint) {
 	for _, src := range s.sources {
 		all = append(all, src.endpoints...)
+	}
+	return all
+}
+
+// hardware returns the devices that are plugged in.
+func (s *state) hardware() []devices.Hardware {
+	all := s.hid.Hardware()
+	for _, src := range s.sources {
+		all = append(all, src.hardware...)
 	}
 	return all
 }

@@ -15,7 +15,7 @@ import (
 func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 	e.do(func(s *state) {
 		s.expire() // what is due now is over
-		s.bindLeases()
+		s.trackUnits()
 		s.handedOver = true
 		inputs = []Input{{Unpause: true}}
 		if s.paused != nil {
@@ -39,8 +39,9 @@ func (e *Engine) CancelHandover() { e.do(func(s *state) { s.handedOver = false }
 func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	for _, in := range inputs {
 		e.do(func(s *state) {
-			in, err := in.aged(Span(age), s.now), error(nil)
+			in, err := in.aged(Span(age)), error(nil)
 			if in.Push != nil {
+				in.Push = s.arrived(*in.Push)
 				err = s.sameUnit(*in.Push)
 			}
 			if err == nil {
@@ -53,18 +54,15 @@ func (e *Engine) ApplyHandover(inputs []Input, age time.Duration) {
 	}
 }
 
-// aged returns an input of a Handover after some time. A push whose time is in the future, because the clock was set back in between, would
-// overrule everything that is said until then.
-func (in Input) aged(by Span, now time.Time) Input {
+// aged returns an input of a Handover after some time. The connections over which it was pushed have ended, and with them their counts.
+func (in Input) aged(by Span) Input {
 	switch {
 	case in.Push != nil:
 		p := *in.Push
 		if p.TTL > 0 {
 			p.TTL = max(1, p.TTL-by) // ends at once if it is over
 		}
-		if p.At.After(now) {
-			p.At = now
-		}
+		p.Seq = 0
 		in.Push = &p
 	case in.Pause != nil && in.Pause.For > 0:
 		in.Pause = &Pause{For: max(1, in.Pause.For-by), UntilLogin: in.Pause.UntilLogin}
@@ -80,8 +78,9 @@ func (s *state) sameUnit(p Push) error {
 	if p.Unit == "" {
 		return nil
 	}
-	u, there := s.grouping().Unit(p.Product, p.Unit)
-	if !there || u.Leaving || u.First.After(p.At) && u.First.After(s.first) {
+	s.trackUnits()
+	inc := s.units[p.Unit]
+	if inc == nil || inc.presence == leaving || inc.since.After(p.At) && inc.since.After(s.first) {
 		return errUnitLeft
 	}
 	return nil

@@ -64,6 +64,9 @@ type outcome struct {
 // take applies an input, and records it.
 func (s *state) take(in Input) (out outcome) {
 	s.hasInput = true
+	if in.Push != nil {
+		in.Push = s.arrived(*in.Push)
+	}
 	s.record(Record{Input: in})
 	switch {
 	case in.Observe != nil:
@@ -95,10 +98,10 @@ func (s *state) configure(set Settings) {
 
 // handleHID applies what has happened to a HID device. A report that changes nothing costs little: devices send many that no rule uses.
 func (s *state) handleHID(e hid.Event) {
-	s.eventAt, s.plugged = e.At, e.Kind == hid.Attached && e.Plugged
+	s.eventAt = e.At
 	changed := s.hid.Apply(e, s.now)
 	if changed || e.Kind != hid.Report {
-		s.regroup() // leases depend on which devices are there
+		s.regroup() // which devices are there proves which units are
 	}
 	switch e.Kind {
 	case hid.Attached:

@@ -18,18 +18,19 @@ type Push struct {
 	Product string                        `json:"product"`
 	Serial  string                        `json:"serial,omitempty"`   // which unit; "" = the only one
 	Owner   string                        `json:"owner"`              // names the software
-	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner the higher one counts; 0 = the later
+	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner and Holder the higher one counts; 0 = the later
 	TTL     Span                          `json:"ttl,omitempty"`      // 0 = until Holder is released
-	Holder  string                        `json:"holder,omitempty"`   // whose Release takes it back, if TTL is 0
+	Holder  string                        `json:"holder,omitempty"`   // the connection; its Release takes it back if TTL is 0
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
-	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise: that unit's HID device has been away since
+	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: that unit's HID device has been away since
 }
 
 // Pushed is what has become of a push.
 type Pushed struct {
-	Units  int       // how many plugged-in products it may mean; 0: it waits for one
+	Units  int       // how many plugged-in products it may mean; 0: it waits for one, or Left
+	Left   bool      // the one that it means has just left, or is switched off: it is not kept
 	Until  time.Time // when its lease ends; zero: when its holder is released, or nothing is left of it
 	Others []string  // serial numbers of such products that are plugged in, if it waits for another one
 }
@@ -112,27 +113,24 @@ func (s *state) release(holder string) {
 	s.dropLeases(func(l *lease) bool { return l.until.IsZero() && l.holder == holder }, "its owner's connection has ended")
 }
 
-// lease is what one owner says about one product or unit. As soon as its unit is known it belongs to that one, and ends with it.
+// lease is what one owner says about one product or unit. As soon as its unit is known it belongs to that incarnation, and ends with it.
 type lease struct {
 	devices.Push
-	seq    uint64
-	until  time.Time // zero: until its holder is released
+	of     *incarnation // nil: it waits for its unit, or there were several
+	seq    uint64       // of what its holder has said
+	until  time.Time    // zero: until its holder is released
 	holder string
 
 	said       map[devices.Field]time.Time // when each flag was last said
 	heard      time.Time                   // when anything was last said
 	candidates int                         // how many units were there when it could first have meant one; if several, it has no effect
-	unitState
 }
 
-// unitState is the state in which a lease's unit was last seen; zero: the lease has none.
-type unitState struct {
-	lastAttached time.Time // when the last of its endpoints was attached
-	hid          bool      // a HID device was there, and always had been
-	hidLeft      bool      // a HID device has been away
-	hidAbsent    bool      // and none was there
-	silent       bool      // none of its endpoints was there
-	leaving      bool      // it had left, and was reported a moment longer
+// arrived turns the time of a push into one of the Engine's own clock. A file or another process has only the time of the wall clock, which
+// may have been set back since: nothing was said in the future.
+func (s *state) arrived(p Push) *Push {
+	p.At = s.now.Add(-max(0, s.now.Sub(cmp.Or(p.At, s.now))))
+	return &p
 }
 
 func (s *state) push(p Push) (Pushed, error) {
@@ -142,40 +140,33 @@ func (s *state) push(p Push) (Pushed, error) {
 	if p.At.Before(s.woke) {
 		return Pushed{}, errAsleep
 	}
+	s.trackUnits()
 	found := s.matchingUnits(p)
-	if len(found) > 1 && found[0].HIDOnly {
+	if len(found) > 1 && !found[0].Listed {
 		found = nil // it waits for the first that has sound
 	}
 	if len(found) > 1 && !p.takesBack() {
 		return Pushed{}, &AmbiguousError{p.Product, found}
 	}
-	i := slices.IndexFunc(s.leases, func(l *lease) bool {
-		return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
-	})
-	if i < 0 {
-		if len(s.leases) == maxLeases {
-			return Pushed{}, errTooMany
-		}
-		i = len(s.leases)
-		s.leases = append(s.leases, &lease{Push: devices.Push{Product: p.Product, Serial: p.Serial, Owner: p.Owner}})
+	l, err := s.leaseFor(p)
+	if err != nil {
+		return Pushed{}, err
 	}
-	l := s.leases[i]
-	if p.Seq != 0 && p.Seq < l.seq {
-		return Pushed{}, ErrOvertaken
+	left := len(found) == 0 && s.wasThere(p)
+	if left {
+		p.State = takenBack(p.State)
 	}
-	if l.candidates > 0 || l.Unit != "" && len(found) < 2 && (len(found) == 0 || found[0].Key != l.Unit) {
+	if l.candidates > 0 || l.of != nil && len(found) < 2 && (len(found) == 0 || s.units[found[0].Key] != l.of) {
 		l.State, l.Since, l.said = nil, nil, nil // that was about an unknown unit, or one that has left
 	}
 	l.renew(p, s.now)
 	if len(found) < 2 {
-		l.bind(found)
-		l.hidLeft = p.HIDLeft
-		l.hid = l.hid && !l.hidLeft
+		s.bind(l, found)
 	}
 	s.dirty = true
 	s.dropContradicted()
-	out := Pushed{Units: len(found)}
-	if l.silent {
+	out := Pushed{Units: len(found), Left: left}
+	if l.of != nil && l.of.presence != listed {
 		out.Units = 0
 	}
 	if len(l.State) > 0 {
@@ -187,6 +178,32 @@ func (s *state) push(p Push) (Pushed, error) {
 	s.eventAt = p.At
 	s.touch()
 	return out, nil
+}
+
+// leaseFor returns the lease that p is about, made if there is none, unless p comes after a later one.
+func (s *state) leaseFor(p Push) (*lease, error) {
+	i := slices.IndexFunc(s.leases, func(l *lease) bool {
+		return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
+	})
+	if i < 0 {
+		if len(s.leases) == maxLeases {
+			return nil, errTooMany
+		}
+		s.leases = append(s.leases, &lease{Push: devices.Push{Product: p.Product, Serial: p.Serial, Owner: p.Owner}})
+		return s.leases[len(s.leases)-1], nil
+	}
+	l := s.leases[i]
+	if p.Holder == l.holder && p.Seq != 0 && p.Seq < l.seq {
+		return nil, ErrOvertaken
+	}
+	return l, nil
+}
+
+// takenBack returns the flags that are taken back.
+func takenBack(state map[devices.Field]devices.Tri) map[devices.Field]devices.Tri {
+	out := maps.Clone(state)
+	maps.DeleteFunc(out, func(_ devices.Field, v devices.Tri) bool { return v.Known() })
+	return out
 }
 
 // takesBack reports whether p only takes flags back. It takes back what its owner has said, whichever unit that was about.
@@ -215,8 +232,11 @@ func (l *lease) renew(p Push, now time.Time) {
 		said[f] = p.At
 	}
 	l.State, l.Since, l.said = state, since, said
+	if p.Holder != l.holder {
+		l.seq, l.holder = 0, p.Holder // each connection counts for itself
+	}
 	l.seq, l.heard = max(l.seq, p.Seq), p.At
-	l.until, l.holder = time.Time{}, p.Holder
+	l.until = time.Time{}
 	if p.TTL > 0 {
 		l.until = now.Add(time.Duration(p.TTL))
 	}
@@ -244,7 +264,7 @@ func (s *state) endLeases(ended func(*lease, devices.Field) bool, why string) {
 			"product", l.Product, "owner", l.Owner, "was", stateWords(last.State), "is", stateWords(state), "reason", why)
 		s.touch()
 		if len(state) == 0 {
-			l.bind(nil)
+			s.bind(l, nil)
 		}
 	}
 	s.leases = slices.DeleteFunc(s.leases, func(l *lease) bool { return len(l.State) == 0 && l.seq == 0 })
@@ -268,6 +288,50 @@ func stateWords(state map[devices.Field]devices.Tri) string {
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
+}
+
+// matchingUnits returns the units that p may mean.
+func (s *state) matchingUnits(p Push) []devices.Unit {
+	all := s.grouping().Units(p.Product, p.Serial)
+	if p.Unit == "" {
+		return all
+	}
+	for u := range s.grouping().All() {
+		if u.Product == p.Product && u.Key == p.Unit {
+			return []devices.Unit{u}
+		}
+	}
+	return nil
+}
+
+// bind gives the lease to the one unit that it can mean. If there is none the lease waits. If there are several, any of them may have been
+// meant, even after the others have left.
+func (s *state) bind(l *lease, found []devices.Unit) {
+	l.Unit, l.of, l.candidates = "", nil, 0
+	switch {
+	case len(found) == 1:
+		l.Unit, l.of = found[0].Key, s.units[found[0].Key]
+	case len(found) > 1 && found[0].Listed:
+		l.candidates = len(found)
+	}
+}
+
+// bindLeases ends the leases of units that have left, and gives waiting ones to units that have come.
+func (s *state) bindLeases() {
+	if len(s.leases) == 0 {
+		return
+	}
+	for _, l := range s.leases {
+		if len(l.State) == 0 || l.of != nil || l.candidates > 0 {
+			continue
+		}
+		if s.bind(l, s.grouping().Units(l.Product, l.Serial)); l.of != nil || l.candidates > 0 {
+			s.dirty = true
+			s.touch()
+		}
+	}
+	s.endLeases(func(l *lease, _ devices.Field) bool { return l.of != nil && l.of.presence == gone }, "what it was said of has left")
+	s.dropContradicted() // leases that waited may now contradict each other
 }
 
 // dropContradicted takes back what an owner said about a flag before another owner said the contrary about the same flag of the same unit:
@@ -310,7 +374,7 @@ func (s *state) viewLeases() []Lease {
 			continue
 		}
 		units := l.candidates
-		if l.Unit != "" && !l.silent {
+		if l.of != nil && l.of.presence != silent {
 			units = 1
 		}
 		out = append(out, Lease{Push: l.Push, Until: l.until, Units: units})

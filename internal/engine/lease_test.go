@@ -380,3 +380,55 @@ func TestSeqOutlivesWhatItTookBack(t *testing.T) {
 		require.True(t, *b.last()[0].HardwareMute)
 	})
 }
+
+// Software that crashed, and counts from one again, is believed over its new connection.
+func TestEachConnectionCountsForItself(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.Unknown))
+		push := func(connection string, seq uint64, mute devices.Tri) error {
+			p := suite(24*time.Hour, flags{devices.HardwareMute: mute})
+			p.Holder, p.Seq = connection, seq
+			_, err := b.Push(p)
+			return err
+		}
+		for seq := range uint64(50) {
+			require.NoError(t, push("connection 1", seq+1, devices.Of(seq%2 == 1)))
+		}
+		require.ErrorIs(t, push("connection 1", 1, devices.False), ErrOvertaken)
+		time.Sleep(time.Hour)
+		require.NoError(t, push("connection 2", 1, devices.False))
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
+		require.NoError(t, push("connection 2", 3, devices.True))
+		require.ErrorIs(t, push("connection 2", 2, devices.False), ErrOvertaken)
+		require.NoError(t, push("connection 2", 0, devices.False), "without a number the arrival decides")
+		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
+	})
+}
+
+// A state file has a time of the wall clock alone. If the clock has been set back since, what the file says seems to be from the future: it
+// neither overrules what is said later, nor outlasts a sleep.
+func TestClockSetBackAfterAPush(t *testing.T) {
+	for name, later := range map[string]func(b *bench) devices.Tri{
+		"somebody says the contrary": func(b *bench) devices.Tri {
+			b.push(suite(time.Minute, flags{devices.HardwareMute: devices.False}))
+			return devices.False
+		},
+		"the machine sleeps": func(b *bench) devices.Tri {
+			b.Resumed(time.Now())
+			return devices.Unknown
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				b.see("audio", mic(devices.Unknown))
+				file := suite(24*time.Hour, flags{devices.HardwareMute: devices.True})
+				file.Owner, file.Holder, file.At = "file", "state file", time.Now().Round(0).Add(time.Hour)
+				b.push(file)
+				require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
+				time.Sleep(10 * time.Minute)
+				want := later(b)
+				require.Equal(t, want, b.flag(devices.HardwareMute).Value)
+			})
+		})
+	}
+}

@@ -44,7 +44,7 @@ const (
 	aMic    = `"id":"mic","type":"audioinput","name":"Mic","bus":"usb","vid":"1209","pid":"0700","container":"usb:1-2","mute_in_hardware":true`
 	plugged = `{"t":"1s","observe":{"source":"audio","endpoints":[{` + aMic + `,"mute":false}]}}` + "\n"
 	muted   = `{"t":"2s","observe":{"source":"audio","endpoints":[{` + aMic + `,"mute":true}]}}` + "\n"
-	gone    = `{"t":"3s","observe":{"source":"audio"}}` + "\n"
+	away    = `{"t":"3s","observe":{"source":"audio"}}` + "\n"
 	listOf  = `{"t":"0s","list":{"devices":[{"type":"audioinput","id":"Mic","vendor":{"name":"Acme","url":"https://acme.example"},` +
 		`"model":{"name":"Headset","url":"https://acme.example/headset"},"related":[],"hardware_mute":%t}]}}` + "\n"
 	emptyList = `{"t":"0s","list":{"devices":[]}}` + "\n"
@@ -55,7 +55,7 @@ func listWith(mute bool) string { return fmt.Sprintf(listOf, mute) }
 // TestByHand plays a trace as a person writes it: what is due happens by itself, and the times of
 // lists do not count.
 func TestByHand(t *testing.T) {
-	trace := byHand + plugged + listWith(false) + muted + listWith(true) + gone + emptyList + `{"t":"3.9s","tick":true}` + "\n"
+	trace := byHand + plugged + listWith(false) + muted + listWith(true) + away + emptyList + `{"t":"3.9s","tick":true}` + "\n"
 	set := replaySettings(t, devices.Options{})
 	out, err := replay(readRecords(t, trace), set, false)
 	require.NoError(t, err)
@@ -214,7 +214,7 @@ func recorded(t *testing.T) string {
 	}}
 	at := func(after time.Duration, f func(*state)) { s.step(time.Unix(1e9, 0).Add(after), f) }
 	at(0, func(s *state) { s.startRecorder(tp, "test") })
-	for _, r := range readRecords(t, plugged+muted+gone) {
+	for _, r := range readRecords(t, plugged+muted+away) {
 		at(time.Duration(r.T), func(s *state) { s.take(r.stamped(s.now)) })
 	}
 	at(4*time.Second, nil)
@@ -267,7 +267,7 @@ func longest(a, b []string) int {
 
 // FuzzReplay plays whatever there is. It must end, without a panic.
 func FuzzReplay(f *testing.F) {
-	f.Add(byHand + plugged + listWith(false) + muted + gone + `{"t":"1m0s","tick":true}`)
+	f.Add(byHand + plugged + listWith(false) + muted + away + `{"t":"1m0s","tick":true}`)
 	cat, err := json.Marshal(replaySettings(f, devices.Options{}))
 	require.NoError(f, err)
 	f.Add(`{"t":"0s","recording":{"version":1,"ticks":true,"settings":` + string(cat) + `}}

@@ -48,6 +48,8 @@ type Begin struct {
 	Uptime     Span           `json:"uptime,omitempty"`
 	Woke       time.Time      `json:"woke,omitzero"` // from the machine's last sleep, if it has slept
 	HID        hid.Checkpoint `json:"hid,omitzero"`
+	Units      []pastUnit     `json:"units,omitempty"`      // that a source has missed for a while
+	Departures []departure    `json:"departures,omitempty"` // of units that have just left
 }
 
 // List is a list that was published, in the words of the protocol.

@@ -36,7 +36,7 @@ type recorder struct {
 func (s *state) startRecorder(rec *recorder, program string) {
 	// What is due now happens before the recording begins.
 	s.expire()
-	s.bindLeases()
+	s.trackUnits()
 	s.publish()
 	rec.started = s.now
 	set := s.opts.Settings
@@ -48,6 +48,7 @@ func (s *state) startRecorder(rec *recorder, program string) {
 	}
 	rec.write(Record{Begin: &Begin{
 		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: rec.relative(s.woke), HID: s.hid.Checkpoint(rec.relative),
+		Units: s.pastUnits(), Departures: s.pastDepartures(rec.relative),
 	}})
 	s.recorders = append(s.recorders, rec)
 }
@@ -122,7 +123,7 @@ func (s *state) initialInputs() []timedRecord {
 // leaseInputs calls add with the pushes that would bring about the present leases.
 func (s *state) leaseInputs(add func(Input)) {
 	for _, l := range s.leases {
-		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit, HIDLeft: l.hidLeft}
+		p := Push{Product: l.Product, Serial: l.Serial, Owner: l.Owner, Seq: l.seq, Holder: l.holder, Unit: l.Unit}
 		if !l.until.IsZero() {
 			p.TTL = Span(l.until.Sub(s.now))
 		}

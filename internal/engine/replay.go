@@ -9,6 +9,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // Replayed is the result of replaying a recording.
@@ -212,8 +213,16 @@ func (p *Player) begin(b Begin, now time.Time) {
 	s.now, s.started = now, now.Add(-time.Duration(b.Uptime))
 	s.hid.Restore(b.HID)
 	s.regroup()
+	s.trackUnits()
+	for _, u := range b.Units {
+		s.units[u.Unit].missedBy(u.Missed...)
+	}
+	s.departures = b.Departures
 	for _, r := range p.pushes {
 		in := *r.Push
+		if in.HIDLeft {
+			s.units[in.Unit].missedBy(hid.Source)
+		}
 		left := in.TTL - Span(now.Sub(p.started.Add(time.Duration(r.T))))
 		if in.TTL == 0 || left > 0 {
 			in.TTL = max(0, left)

@@ -14,7 +14,7 @@ type source struct {
 	answered  bool // has given a reading or an error
 	succeeded bool // has given a reading
 	endpoints []devices.Endpoint
-	hardware  []devices.Hardware // of the last good reading
+	hardware  []devices.Hardware              // of the last good reading
 	leaving   map[devices.Key]leavingEndpoint // gone and still reported
 	err       error
 	failedAt  time.Time // zero while it works

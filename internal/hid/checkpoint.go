@@ -18,6 +18,7 @@ type Checkpoint struct {
 // deviceCheckpoint is the state of one device.
 type deviceCheckpoint struct {
 	Device  Device             `json:"device"`
+	Plugged bool               `json:"plugged,omitempty"` // its arrival was observed
 	Denied  string             `json:"denied,omitempty"`
 	Reason  *health.Condition  `json:"reason,omitempty"` // behind Denied
 	Sensors []sensorCheckpoint `json:"sensors,omitempty"`
@@ -40,7 +41,7 @@ type sensorCheckpoint struct {
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	c := Checkpoint{LastRequest: t.changes.requests, SoftwareID: t.changes.softwareID}
 	for _, d := range t.devices {
-		dc := deviceCheckpoint{Device: d.device, Denied: d.denied, Reason: d.reason, Asked: d.asked}
+		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: s.sensorState}
 			sc.Held = slices.Clone(s.Held)
@@ -75,7 +76,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests, t.changes.softwareID = c.LastRequest, c.SoftwareID
 	for _, dc := range c.Devices {
 		d := &trackedDevice{
-			device: dc.Device, desc: Describe(dc.Device), denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
+			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
 		}
 		t.add(d)
 		if d.denied == "" {

@@ -16,6 +16,7 @@ type trackedDevice struct {
 	desc    *descriptor.Descriptor // nil: invalid
 	reason  *health.Condition      // denied as a condition
 	denied  string                 // why it cannot be read; empty: it can
+	plugged bool                   // its arrival was observed
 	sensors []*sensor
 
 	asking *sensor   // whose exchange is under way; a device has one at a time

@@ -109,7 +109,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if before := t.deviceAt(e.Node); before != nil {
 		t.drop(before, at, now)
 	}
-	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
+	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes, plugged: e.Plugged}
 	d.device.Node = e.Node
 	t.add(d)
 	if e.Kind == Denied {

@@ -237,8 +237,12 @@ func TestPushEndsWithTheLink(t *testing.T) {
 		link(0)
 		pushed, err = e.Push(suite(time.Hour, flags{devices.EchoCancellation: devices.True}))
 		require.NoError(t, err)
-		require.Zero(t, pushed.Units, "it waits for the headset")
+		require.Equal(t, Pushed{Left: true}, pushed, "the software has not noticed yet that the headset is off")
+		time.Sleep(time.Hour)
 		link(1)
+		require.Equal(t, devices.Unknown, last.Devices[0].Flags[devices.EchoCancellation].Value)
+		_, err = e.Push(suite(time.Hour, flags{devices.EchoCancellation: devices.True}))
+		require.NoError(t, err)
 		require.Equal(t, devices.True, last.Devices[0].Flags[devices.EchoCancellation].Value)
 	})
 }
@@ -415,19 +419,47 @@ func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
 	})
 }
 
-// What is said while the headset is gone, and still listed, is of the next one; what was said before is not.
-func TestPushInTheGracePeriod(t *testing.T) {
-	run(t, []string{"audio"}, func(b *bench) {
-		b.see("audio", headsetAt("a"))
-		b.push(suite(time.Hour, muteOn))
-		b.pass(time.Millisecond)
-		b.see("audio")
-		require.Equal(t, map[string]devices.Tri{"Mic a": yes}, b.mutes(), "a moment longer")
-		require.Zero(t, b.push(suite(time.Hour, flags{devices.EchoCancellation: devices.True})))
-		b.see("audio", headsetAt("a"))
-		require.Equal(t, map[string]devices.Tri{"Mic a": untold}, b.mutes())
-		require.Equal(t, devices.True, b.flag(devices.EchoCancellation).Value)
-	})
+// What is said just after a headset has left is of that one: its software notices late. It is not kept for the next.
+func TestPushJustAfterItsHeadsetHasLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		away time.Duration
+		push Push
+		want Pushed
+		mute devices.Tri
+	}{
+		"while it is still reported": {grace / 2, Push{}, Pushed{Left: true}, untold},
+		"some seconds later":         {lateness - time.Millisecond, Push{}, Pushed{Left: true}, untold},
+		"of its serial number":       {lateness - time.Millisecond, Push{Serial: "A1"}, Pushed{Left: true}, untold},
+		"of another one":             {lateness - time.Millisecond, Push{Serial: "A2"}, Pushed{}, yes},
+		"much later":                 {lateness + grace, Push{}, Pushed{}, yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				e := headsetAt("a")
+				e.Serial = "A1"
+				b.see("audio", e)
+				b.push(suite(time.Hour, muteOn))
+				b.pass(time.Millisecond)
+				b.see("audio")
+				b.pass(c.away)
+				p := suite(time.Hour, muteOn)
+				p.Serial = c.push.Serial
+				want := c.want
+				if c.mute == yes {
+					want.Until = time.Now().Add(time.Hour)
+				}
+				out, err := b.Push(p)
+				require.NoError(t, err)
+				require.Equal(t, want, out)
+				b.pass(time.Hour / 2)
+				if c.push.Serial != "" {
+					e.Serial = c.push.Serial
+				}
+				b.see("audio", e)
+				require.Equal(t, map[string]devices.Tri{"Mic a": c.mute}, b.mutes())
+			})
+		})
+	}
 }
 
 // The sound server may miss that a headset is unplugged and plugged in again, or be away itself; its HID device does not.
@@ -461,4 +493,94 @@ func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session manager that restarts, or a change of profile, takes the endpoints away for a moment. The card, and its USB device, stay.
+func TestPushStaysWhileTheCardDoes(t *testing.T) {
+	card := devices.Hardware{Source: "audio", ID: "card 1", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a"}
+	other := card
+	other.ID, other.Container = "card 2", "usb:b"
+	another := card
+	another.ID = "card 3" // in the same socket
+	for name, c := range map[string]struct {
+		card   []devices.Hardware // while there are no endpoints
+		later  devices.Hardware   // when they are back
+		leases int
+	}{
+		"the card stays":                              {[]devices.Hardware{card}, card, 1},
+		"the card stays, and another comes":           {[]devices.Hardware{other, card}, card, 1},
+		"the card leaves":                             {nil, card, 0},
+		"only that of another headset is there":       {[]devices.Hardware{other}, card, 0},
+		"it is plugged in anew, which nobody saw":     {[]devices.Hardware{card}, another, 0},
+		"it is plugged in anew, before its endpoints": {[]devices.Hardware{another}, another, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				see := func(cards []devices.Hardware, list ...devices.Endpoint) {
+					b.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: list, Hardware: cards})
+					synctest.Wait()
+				}
+				see([]devices.Hardware{card}, headsetAt("a"))
+				b.push(suite(time.Hour, muteOn))
+				b.pass(time.Second)
+				see(c.card)
+				b.pass(3 * time.Second)
+				require.Empty(t, b.mutes())
+				see([]devices.Hardware{c.later}, headsetAt("a"))
+				require.Len(t, b.View().Leases, c.leases)
+				want := untold
+				if c.leases > 0 {
+					want = yes
+				}
+				require.Equal(t, map[string]devices.Tri{"Mic a": want}, b.mutes(), "it is never 'not muted' in between")
+			})
+		})
+	}
+}
+
+// What a recording begins with does not show that a HID device was away for a moment, nor that a headset has just left.
+func TestRecordingOfWhatHasBeenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Options{
+			Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler), Sources: []string{"audio"},
+		})
+		go e.Run(t.Context())
+		attach := func() {
+			e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
+			}})
+		}
+		sound := func(list ...devices.Endpoint) {
+			time.Sleep(2 * time.Second)
+			e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: list})
+		}
+		push := func(serial string) {
+			p := suite(time.Hour, muteOn)
+			p.Serial = serial
+			_, err := e.Push(p)
+			require.NoError(t, err)
+		}
+		a, b := headsetAt("a"), headsetAt("b")
+		a.Serial, b.Serial = "A1", "B2"
+		attach()
+		sound(a, b)
+		push("A1")
+		e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
+		attach()
+		sound(a)
+		time.Sleep(2 * time.Second)
+		var recording []Record
+		e.Record("test", func(r Record) { recording = append(recording, r) })
+		push("B2") // has just left
+		sound()
+		require.Empty(t, e.View().Leases, "the HID device does not prove that the headset has stayed")
+		sound(a, b)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		out, err := replay(recording, Settings{}, false)
+		require.NoError(t, err)
+		require.True(t, out.Exact)
+		require.NotEmpty(t, out.Lists)
+		require.Empty(t, out.Differences())
+	})
 }

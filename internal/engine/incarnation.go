@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sidetone/internal/devices"
+)
+
+// incarnation is one presence of a unit, from its arrival until it is surely gone. What is said of a unit is said of its incarnation: a
+// unit that left and came back, however soon, may have lost its power.
+type incarnation struct {
+	product, key, serial string
+	presence             presence
+	since                time.Time // when it began
+	proofs               []proof   // one of each source that has seen it
+}
+
+// proof is what a source says of whether a unit has stayed. Sources notice at different times that a unit was away for a moment, so
+// that one of them always seems to see it: the unit has stayed only if one and the same source has seen it all the while.
+type proof struct {
+	devices.Presence
+	holds bool // the source has seen it all the while
+}
+
+// seen returns the proof after the source has looked again.
+func (p proof) seen(now devices.Presence) proof {
+	return proof{now, p.holds && p.stayed(now)}
+}
+
+// stayed reports whether something that the source saw of the unit is still there.
+func (p proof) stayed(now devices.Presence) bool {
+	if len(p.Hardware) > 0 && len(now.Hardware) > 0 {
+		return slices.ContainsFunc(p.Hardware, func(id string) bool { return slices.Contains(now.Hardware, id) })
+	}
+	// Endpoints that have gone are reported a moment longer. One that takes their place was attached after the last of them.
+	return p.Listed && now.Listed && !now.First.After(p.Last)
+}
+
+// cameBack reports whether the source says that the unit was plugged in anew, which no other source can deny.
+func (p proof) cameBack(now devices.Presence) bool { return !p.There() && now.There() && now.Plugged }
+
+// look notes what sources see of the unit, and returns what that means. u is the zero Unit if none sees anything.
+func (inc *incarnation) look(u devices.Unit) sighting {
+	replugged, stayed := false, false
+	var proofs []proof
+	for _, p := range inc.proofs {
+		now := presenceOf(u.Presences, p.Source)
+		replugged = replugged || p.cameBack(now)
+		p = p.seen(now)
+		stayed = stayed || p.holds
+		proofs = append(proofs, p)
+	}
+	for _, now := range u.Presences {
+		if !slices.ContainsFunc(inc.proofs, func(p proof) bool { return p.Source == now.Source }) {
+			proofs = append(proofs, proof{now, true}) // it proves only from now on
+		}
+	}
+	inc.proofs = proofs
+	switch {
+	case !u.There && u.Reported:
+		return lingers
+	case !u.There:
+		return absent
+	case replugged || !stayed:
+		if u.Listed {
+			return backListed
+		}
+		return backSilent
+	case u.Listed:
+		return seenListed
+	}
+	return seenSilent
+}
+
+// presenceOf returns what a source says of a unit.
+func presenceOf(all []devices.Presence, source string) devices.Presence {
+	if i := slices.IndexFunc(all, func(p devices.Presence) bool { return p.Source == source }); i >= 0 {
+		return all[i]
+	}
+	return devices.Presence{Source: source}
+}
+
+// forgetPast makes an incarnation begin: all sources that see it prove it from now on.
+func (inc *incarnation) forgetPast() {
+	inc.proofs = slices.DeleteFunc(inc.proofs, func(p proof) bool { return !p.There() })
+	for i := range inc.proofs {
+		inc.proofs[i].holds = true
+	}
+}
+
+// departure is when a unit has left.
+type departure struct {
+	Product string    `json:"product"`
+	Serial  string    `json:"serial,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// lateness is for how long the vendor's software may take to notice that a unit has left: what it says of the product in that time is of
+// that unit, and not of the next.
+const lateness = 10 * time.Second
+
+// trackUnits compares the incarnations with what is there now.
+func (s *state) trackUnits() {
+	if s.tracked {
+		return
+	}
+	s.tracked = true
+	seen := make(map[string]bool, len(s.units))
+	for u := range s.grouping().All() {
+		seen[u.Key] = true
+		s.sight(u)
+	}
+	for key := range s.units {
+		if !seen[key] {
+			s.sight(devices.Unit{Key: key})
+		}
+	}
+	s.bindLeases()
+}
+
+// sight applies what a unit looks like.
+func (s *state) sight(u devices.Unit) {
+	inc := s.units[u.Key]
+	if inc == nil {
+		inc = &incarnation{product: u.Product, key: u.Key, presence: gone}
+	}
+	t := transitions.After(inc.presence, inc.look(u))
+	switch t.Then {
+	case another:
+		s.depart(inc)
+		inc = &incarnation{product: u.Product, key: u.Key, since: s.now, proofs: inc.proofs}
+		inc.forgetPast()
+		s.units[u.Key] = inc
+	case ends:
+		s.depart(inc)
+		delete(s.units, u.Key)
+	}
+	if inc.presence != t.To {
+		inc.presence = t.To
+		s.touch()
+	}
+	if u.Serial != "" {
+		inc.serial = u.Serial
+	}
+}
+
+// depart ends an incarnation.
+func (s *state) depart(inc *incarnation) {
+	if inc.presence == gone {
+		return
+	}
+	inc.presence = gone
+	s.departures = slices.DeleteFunc(s.departures, func(d departure) bool {
+		return s.now.Sub(d.At) >= lateness || d.Product == inc.product && d.Serial == inc.serial
+	})
+	s.departures = append(s.departures, departure{inc.product, inc.serial, s.now})
+}
+
+// wasThere reports whether a push that finds no unit may be about one that has just left, or that is switched off.
+func (s *state) wasThere(p Push) bool {
+	fits := func(serial string) bool { return p.Serial == "" || serial == p.Serial }
+	for _, inc := range s.units {
+		if inc.product == p.Product && inc.presence == leaving && fits(inc.serial) {
+			return true
+		}
+	}
+	return s.grouping().SwitchedOff(p.Product, p.Serial) || slices.ContainsFunc(s.departures, func(d departure) bool {
+		return d.Product == p.Product && s.now.Sub(d.At) < lateness && fits(d.Serial)
+	})
+}
+
+// pastUnit is an incarnation of which a recording cannot show all by what is there when it begins.
+type pastUnit struct {
+	Unit   string   `json:"unit"`
+	Missed []string `json:"missed"` // the sources that have not seen it all the while
+}
+
+// pastUnits returns, for a recording, the units that a source has missed for a while.
+func (s *state) pastUnits() (list []pastUnit) {
+	for _, key := range slices.Sorted(maps.Keys(s.units)) {
+		u := pastUnit{Unit: key}
+		for _, p := range s.units[key].proofs {
+			if !p.holds {
+				u.Missed = append(u.Missed, p.Source)
+			}
+		}
+		if len(u.Missed) > 0 {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// missedBy notes, in a replay, which sources have not seen the unit all the while.
+func (inc *incarnation) missedBy(sources ...string) {
+	if inc == nil {
+		return
+	}
+	for _, name := range sources {
+		i := slices.IndexFunc(inc.proofs, func(p proof) bool { return p.Source == name })
+		if i < 0 {
+			i = len(inc.proofs)
+			inc.proofs = append(inc.proofs, proof{Presence: devices.Presence{Source: name}})
+		}
+		inc.proofs[i].holds = false
+	}
+}
+
+func (s *state) pastDepartures(clock func(time.Time) time.Time) (list []departure) {
+	for _, d := range s.departures {
+		if s.now.Sub(d.At) < lateness {
+			d.At = clock(d.At)
+			list = append(list, d)
+		}
+	}
+	return list
+}
