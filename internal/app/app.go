@@ -144,7 +144,7 @@ func (a *App) open() error {
 	if err = a.openSources(resolving.Resolver.HID); err != nil {
 		return err
 	}
-	a.report = newReporter(a.log, a.timeline, set.rpc(a.opts.Host, a.log))
+	a.report = newReporter(a.log, a.timeline, a.clientMemory(), set.rpc(a.opts.Host, a.log))
 	names := make([]string, len(a.sources))
 	for i, src := range a.sources {
 		names[i] = src.Name()

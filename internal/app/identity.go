@@ -15,8 +15,10 @@ import (
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/platform/keep"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/system"
+	"sidetone/internal/rpcclient"
 	"sidetone/internal/texts"
 )
 
@@ -46,6 +48,16 @@ func ProgramName(host Host) string {
 // stateFolder returns where this agent keeps what outlives it.
 func (a *App) stateFolder() (string, error) {
 	return paths.StateFolder(a.opts.Host.Getenv, ProgramName(a.opts.Host), a.opts.Settings.Identity.ID)
+}
+
+// clientMemory returns where this agent keeps which clients have answered; nil: it has no folder for that.
+func (a *App) clientMemory() rpcclient.Store {
+	folder, err := a.stateFolder()
+	if err != nil {
+		a.log.Warn("the next agent will not know which clients have answered", "reason", err)
+		return nil
+	}
+	return keep.File(filepath.Join(folder, "clients.json"))
 }
 
 // ownBrand reads the brand file beside this program; nil: there is none.

@@ -21,6 +21,7 @@ type reporter struct {
 	*rpcclient.Client
 	log      *slog.Logger
 	timeline *timeline.Ring
+	memory   rpcclient.Store // of what clients have answered; nil: there is none
 
 	losses signal.Signal // a client may have lost devices of other agents
 
@@ -32,8 +33,8 @@ type reporter struct {
 	last devices.Snapshot
 }
 
-func newReporter(log *slog.Logger, ring *timeline.Ring, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log, timeline: ring, losses: signal.New(), counters: newClientCounters()}
+func newReporter(log *slog.Logger, ring *timeline.Ring, memory rpcclient.Store, opts rpcclient.Options) *reporter {
+	r := &reporter{log: log, timeline: ring, memory: memory, losses: signal.New(), counters: newClientCounters()}
 	r.Client = rpcclient.New(r.complete(opts))
 	return r
 }
@@ -43,6 +44,7 @@ func (r *reporter) configure(opts rpcclient.Options) { r.Reconfigure(r.complete(
 
 // complete adds the options that are not settings.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
+	opts.Memory = r.memory
 	opts.Log, opts.OnDelivery, opts.OnEvent = r.log, r.delivered, r.counters.event
 	return opts
 }

@@ -16,6 +16,7 @@ type Process struct {
 
 // Lineage relates a process to others, because one client may have several processes.
 type Lineage struct {
+	Started uint64 // when it was started, in ticks since a moment that is fixed while the machine runs; 0: unknown
 	Exe     string // path of the executable; "": unknown
 	Parents []int  // parent, grandparent and so on, as far as they are visible; nil: unknown
 }

@@ -22,6 +22,7 @@ type Client struct {
 	scanSignal     signal.Signal // a client may have appeared: search at full pace
 	attemptChanged signal.Signal // an attempt has ended or made progress
 	newList        signal.Signal
+	memory         memory
 
 	// Owned by Run.
 	peers          []*peer // in order of preference; changed under mu
@@ -57,9 +58,12 @@ func New(opts Options) *Client {
 	c := &Client{
 		scanSignal: signal.New(), attemptChanged: signal.New(), newList: signal.New(), changed: make(chan struct{}),
 		unreachable: make(map[string]*unreachableSocket), searchBackoff: opts.backoff(retryFirst, opts.RetryMax),
-		status: Status{State: Searching},
+		status: Status{State: Searching}, memory: memory{changed: signal.New()},
 	}
 	c.options.Store(&opts)
+	if err := c.memory.read(opts.Memory); err != nil {
+		opts.Log.Warn("which clients have answered before is forgotten", "reason", err)
+	}
 	return c
 }
 
@@ -163,9 +167,11 @@ func (c *Client) Run(ctx context.Context) {
 	c.restartSearch()
 	c.unlisted.expect(c.KnownClients())
 	stopWatching := c.watch(ctx)
+	stopWriting := c.writeMemory()
 	defer func() {
 		stopWatching()
 		c.unlisted.tries.Wait()
+		stopWriting()
 	}()
 	for ctx.Err() == nil {
 		if c.reconfigure() {
@@ -221,6 +227,21 @@ func (c *Client) watch(ctx context.Context) (stop func()) {
 	return func() {
 		cancel()
 		watching.Wait()
+	}
+}
+
+// writeMemory begins to store what is remembered of clients. stop ends that, and waits for its end.
+func (c *Client) writeMemory() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		c.memory.write(ctx, func() Store { return c.opts().Memory }, func(err error) {
+			c.opts().Log.Warn("the next agent will not know which clients have answered", "reason", err)
+		})
+	})
+	return func() {
+		cancel()
+		writing.Wait()
 	}
 }
 

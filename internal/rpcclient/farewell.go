@@ -76,7 +76,10 @@ func (c *Client) awaitSameClient(p *peer) {
 func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
 	defer cancel()
-	if err := s.farewell(ctx, c.onExit()); err != nil {
+	switch err := s.farewell(ctx, c.onExit()); {
+	case err != nil && !s.hasAnswered: // it never took a list, as far as is known
+		return
+	case err != nil:
 		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)
 		return
 	}

@@ -15,14 +15,16 @@ type sessionObserver struct {
 	*Client
 	p        *peer
 	to       Address
+	who      acquaintance
 	paced    bool              // each list costs a token of the client
 	accepted *devices.Snapshot // the list that the client has accepted last
-	ignored  bool              // the client does not know the command, so it needs no farewell
+	muted    []string          // ids of microphones that are muted in accepted or in lists that were sent since and not answered
 }
 
 func (o *sessionObserver) delivered(d Delivery) {
-	o.ignored, o.accepted = false, &d.Snapshot
+	o.accepted, o.muted = &d.Snapshot, nil
 	if d.First {
+		o.memory.add(o.who)
 		o.attemptChanged.Notify() // attempts with other clients may have to end
 	}
 	on := onAccepted
@@ -49,15 +51,23 @@ func (o *sessionObserver) delivered(d Delivery) {
 
 // slow shows that an answer is overdue, and what the client may hold meanwhile.
 func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
+	was := o.stateOf(o.p)
+	for _, id := range mutedIn(o.accepted, sent) {
+		if !slices.Contains(o.muted, id) {
+			o.muted = append(o.muted, id)
+		}
+	}
 	o.applySessionOutcome(o.p, onOverdue, func(s *Session) {
 		s.Address, s.Since, s.Pending, s.NextTry = o.to, since, sent.Generation, time.Time{}
-		s.Muted = mutedIn(sent, o.accepted)
+		s.Muted = slices.Clone(o.muted)
 		s.Reason = &health.Condition{
 			Code: health.ClientUnanswering, Severity: health.Problem, Args: health.Args{"since": since.Format(time.TimeOnly)},
 		}
 		s.Error = health.English.Phrase(*s.Reason)
 	})
-	o.opts().Log.Warn("the client is slow", "client", o.to, "generation", sent.Generation)
+	if was != Slow {
+		o.opts().Log.Warn("the client is slow", "client", o.to, "generation", sent.Generation)
+	}
 }
 
 // mutedIn returns the ids of the microphones that are muted in any of the lists.
@@ -108,12 +118,12 @@ func (o *sessionObserver) unsupported(err error) (end error) {
 	if again {
 		return errReconnect
 	}
-	o.ignored = true
 	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: reasonOf(err)} })
 	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, remedy(err))
 	if o.opts().Clients == FirstClient {
 		return err
 	}
+	o.attemptChanged.Notify() // there may be a better transport
 	return nil
 }
 

@@ -51,6 +51,7 @@ type Options struct {
 	ResendEvery   time.Duration // interval at which the list is sent again (rule R90); 0: never
 	OnExit        ExitPolicy
 	StopTimeout   time.Duration // for the farewell (rule R53)
+	Memory        Store         // of what clients have answered; nil: it ends with this process
 	OnDelivery    func(Delivery)
 	OnEvent       func(Event, Transport) // must not block; may be called concurrently
 	Jitter        func() float64         // a number in [0, 1) that decides how much waits are lengthened

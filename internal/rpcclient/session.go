@@ -41,6 +41,8 @@ type session struct {
 
 	repeating bool // the list is sent once more because of another application
 
+	unansweredSince time.Time // since when no list of this session was answered although one is overdue; zero: none is
+
 	mayHold *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
 
 	rejected []devices.Device // the last list that was refused
@@ -146,10 +148,13 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	err := s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
 	if silent := s.asUnsupported(err); silent != nil && ctx.Err() == nil {
+		s.markUnanswered(start)
 		if end := s.observer.unsupported(silent); end != nil {
 			return end
 		}
-		if err = s.awaitLateAnswer(ctx); err != nil && !errors.As(err, new(*refusalError)) && !errors.Is(err, errReconnect) {
+		err = s.awaitLateAnswer(ctx)
+		told := err == nil || errors.As(err, new(*refusalError)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer)
+		if !told {
 			err = silent // whatever ended the wait, what counts is that it never answered
 		}
 	}
@@ -158,8 +163,11 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	}
 	var refusal *refusalError
 	switch {
+	case errors.Is(err, errNewer):
+		s.acceptedIsKnown = false
+		return nil
 	case err == nil:
-		s.hasAnswered = true
+		s.hasAnswered, s.unansweredSince = true, time.Time{}
 		now := time.Now()
 		s.observer.delivered(Delivery{
 			To: s.to, Snapshot: snap, Changes: devices.Diff(s.accepted, snap), First: s.first,
@@ -170,7 +178,7 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
-		s.hasAnswered, s.acceptedIsKnown, s.mayHold = true, false, before
+		s.hasAnswered, s.acceptedIsKnown, s.mayHold, s.unansweredSince = true, false, before, time.Time{}
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
 			s.retry.reset() // another list may fare better
@@ -196,29 +204,105 @@ func (s *session) overtaken(roundTrip time.Duration) bool {
 	return s.repeating && s.bucket == nil && roundTrip > promptAnswer
 }
 
+// errNewer means that the answer to a list is not waited for any longer, because there is a newer one, or it is time to send it again.
+var errNewer = errors.New("there is a newer list")
+
+// repeatUnanswered is the interval at which a list goes out again to a client that has not answered, where that costs nothing.
+// One that has answered before is frozen or has lost one answer.
+const (
+	repeatUnanswered = 5 * time.Minute
+	repeatSlow       = 30 * time.Second
+)
+
+// newer returns the channel that announces a newer list, if that is not to wait for the answer to an overdue one; otherwise nil.
+// That a client has not answered any list of this session may have many reasons: one answer was lost, it is busy, it does not know the
+// command. Over IPC and WebSocket one more list costs nothing (rule R68), and an answer to it ends all doubt (rule R48). A client
+// that has answered in this session, and does so no more, is probably frozen: it gets the newest list when it goes on, and one every
+// repeatSlow in case it is not.
+func (s *session) newer() <-chan struct{} {
+	if s.to.Transport == HTTP || !s.first {
+		return nil
+	}
+	return s.outbox.news
+}
+
+func (s *session) markUnanswered(since time.Time) {
+	if s.unansweredSince.IsZero() {
+		s.unansweredSince = since
+	}
+}
+
+// orNewer calls wait with a context that ends when there is a newer list, too, or when it is time to send it again. Then it returns errNewer.
+func (s *session) orNewer(ctx context.Context, wait func(context.Context) error) error {
+	news := s.newer()
+	if news == nil {
+		return wait(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		again := time.NewTimer(repeatUnanswered)
+		defer again.Stop()
+		select {
+		case <-again.C:
+			cancel(errNewer)
+		case <-news:
+			s.outbox.news.Notify() // for the loop, which takes the list
+			cancel(errNewer)
+		case <-ctx.Done():
+		}
+	}()
+	err := wait(ctx)
+	cancel(nil)
+	<-watched
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errNewer) {
+		return errNewer
+	}
+	return err
+}
+
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
-// for a while, or stopped in a debugger: its link is kept, and nothing else is sent before it
-// answers, so that it gets the newest list at once when it goes on (rule R48).
+// for a while, or stopped in a debugger: its link is kept (rule R48).
 func (s *session) deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
 	within := s.limits()
 	if !s.hasAnswered {
 		ctx, cancel := context.WithTimeout(ctx, within.silent)
 		defer cancel()
-		return s.link.deliver(ctx, nonce, payload)
+		if s.unansweredSince.IsZero() {
+			return s.link.deliver(ctx, nonce, payload)
+		}
+		return s.orNewer(ctx, func(ctx context.Context) error { return s.link.deliver(ctx, nonce, payload) })
 	}
-	ctx, cancel := context.WithTimeout(ctx, within.hung)
-	defer cancel()
-	start, leave := time.Now(), s.endWhenIdle.Done()
+	since, patience, leave := time.Now(), within.overdue, s.endWhenIdle.Done()
+	if !s.unansweredSince.IsZero() {
+		since, patience = s.unansweredSince, 0
+	}
 	if s.to.Transport == HTTP {
 		leave = nil // the client may still take what is in its line
 	}
-	left, done := false, make(chan struct{})
-	overdue := time.AfterFunc(within.overdue, func() { // beside this goroutine, which writes at once: a mute waits for it
+	ctx, cancel := context.WithDeadline(ctx, since.Add(within.hung))
+	defer cancel()
+	var end error
+	done := make(chan struct{})
+	overdue := time.AfterFunc(patience, func() { // beside this goroutine, which writes at once: a mute waits for it
 		defer close(done)
-		s.observer.slow(snap, start)
+		s.markUnanswered(since)
+		s.observer.slow(snap, since)
+		var again <-chan time.Time
+		if s.to.Transport != HTTP {
+			again = time.After(repeatSlow)
+		}
 		select {
+		case <-again:
+			end = errNewer
+			cancel()
 		case <-leave:
-			left = true
+			end = errReconnect
+			cancel()
+		case <-s.newer():
+			s.outbox.news.Notify() // for the loop, which takes the list
+			end = errNewer
 			cancel()
 		case <-ctx.Done():
 		}
@@ -228,18 +312,18 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 		cancel()
 		<-done
 	}
-	if left && err != nil { // else it has just answered
-		return errReconnect
+	if end != nil && errors.Is(err, context.Canceled) { // else it has just answered, or the link is lost
+		return end
 	}
 	return err
 }
 
-// awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all.
+// awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all, or for a newer list.
 func (s *session) awaitLateAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()
-	err := s.link.await(ctx)
+	err := s.orNewer(ctx, s.link.await)
 	if errors.Is(context.Cause(ctx), errReconnect) {
 		return errReconnect
 	}

@@ -9,10 +9,85 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 )
 
-// TestASilentClientIsAskedOnce: one that greets and never answers, as the open
-// re-implementations do. Whatever happens, it is asked again only when it restarts.
+// TestASilentClientHasTheNextList: one that greets and does not answer, as the open re-implementations do, may have lost one answer. Over an
+// open link, where a list costs nothing, it gets each newer one; otherwise it is asked again only when it restarts.
+func TestASilentClientHasTheNextList(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []Transport{IPC, WebSocket} {
+		t.Run(string(tr), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{IPCDir: m.dir, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}})
+				opts := quick(s.Port())
+				opts.Transports, opts.Local = only(tr), m
+				h := m.start(opts)
+				for i := range 5 {
+					h.publish(devices.Of(i%2 == 0))
+					eventually(t, "it was sent", func() bool { return len(s.Payloads()) == i+1 })
+					eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+				}
+				require.NoError(t, s.SetFault(fakeserver.Fault{}))
+				h.publish(devices.False)
+				eventually(t, "ready", func() bool { return h.Status().State == Ready })
+				require.Equal(t, devices.False, mute(s))
+				require.Equal(t, 1, s.Connections(), "over the same link")
+			})
+		})
+	}
+}
+
+// TestASilentClientIsAskedAgainSomeTime, because its only answer may have been lost and the list may not change for hours.
+func TestASilentClientIsAskedAgainSomeTime(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 2}})
+		opts := quick()
+		opts.Local = m
+		h := m.reporting(opts, devices.True, 6*time.Minute)
+		require.Equal(t, Unsupported, h.session().State)
+		pass(5 * time.Minute)
+		require.Equal(t, Ready, h.session().State)
+		require.Len(t, s.Payloads(), 3)
+	})
+}
+
+// TestASilentClientGetsTheFarewell: what it holds is unknown, and may be a mute of an agent that was killed.
+func TestASilentClientGetsTheFarewell(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}})
+		opts := quick()
+		opts.Local = m
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+		h.stop()
+		last := s.Payloads()[len(s.Payloads())-1]
+		require.Empty(t, last.Devices)
+		require.NoError(t, last.Err)
+	})
+}
+
+// TestAClientThatIsSilentOverHTTPIsTriedOverItsSocket, which did not greet in time at first.
+func TestAClientThatIsSilentOverHTTPIsTriedOverItsSocket(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, Fault: fakeserver.Fault{Kind: fakeserver.FaultReadyNever, Transport: fakeserver.IPC}})
+		for _, what := range []any{s.Port(), s.IPCPath()} {
+			m.own(what, local.Process{PID: 100, UID: someUser})
+		}
+		opts := quick(s.Port())
+		opts.Local, opts.Transports = m, []Transport{IPC, HTTP}
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "a handshake", func() bool { return s.Stats().Faults == 1 })
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Transport: fakeserver.HTTP}))
+		eventually(t, "ready", func() bool { return h.Status().State == Ready })
+		require.Equal(t, IPC, h.session().Transport)
+		require.Equal(t, 2, s.Stats().Faults)
+	})
+}
+
+// TestASilentClientIsAskedOnce over HTTP, and when its link has ended: it is asked again only when it restarts.
 func TestASilentClientIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	for _, tr := range []Transport{IPC, WebSocket, HTTP} {
@@ -28,8 +103,10 @@ func TestASilentClientIsAskedOnce(t *testing.T) {
 				require.Contains(t, h.session().Remedy(), "when it restarts")
 				require.True(t, h.session().NextTry.IsZero())
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
-				h.publish(devices.True)
 				s.DropConnections()
+				eventually(t, "the end was noticed", func() bool { return h.Status().Sessions[0].Error != "" })
+				pass(time.Second)
+				h.publish(devices.True)
 				m.appear()
 				eventually(t, "the end was noticed", func() bool { return s.Connections() == 0 || tr == HTTP })
 				require.Never(t, func() bool { return len(s.Payloads()) > 1 }, 300*time.Millisecond, 20*time.Millisecond)

@@ -301,10 +301,12 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	p.hasGreeted = true
 	c.logOnce(p, "connected", "to", to)
 	c.opts().OnEvent(event, conn.over)
-	o := &sessionObserver{Client: c, p: p, to: to, paced: conn.counts && conn.over == HTTP}
+	who := c.acquaintance(p, conn.at)
+	answered := p.hasAnswered || c.memory.knows(who)
+	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
-		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: p.hasAnswered, endWhenIdle: conn.endWhenIdle,
+		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: answered, endWhenIdle: conn.endWhenIdle,
 	}
 	var why string
 	c.locked(func() {
@@ -327,7 +329,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	if time.Since(start) > c.opts().RetryMax { // a session that ends at once must not be reopened at full speed
 		p.retryBackoff.reset()
 	}
-	if cause := context.Cause(ctx); !o.ignored && (errors.Is(cause, errStopping) || errors.Is(cause, errExcluded)) {
+	if cause := context.Cause(ctx); errors.Is(cause, errStopping) || errors.Is(cause, errExcluded) {
 		c.farewell(ctx, p, s)
 	}
 	c.locked(func() { p.inSession = false })

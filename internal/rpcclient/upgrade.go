@@ -94,7 +94,7 @@ func (c *Client) betterTransport(p *peer, now Transport) Transport {
 		case tr == now && c.transportAllowed(p, now):
 			return ""
 		case tr == now || !p.offers(tr) || c.refusedWith(p, tr) != nil:
-		case p.attempt.settingsChanged || tr == IPC && !p.attempt.at.hasSocket():
+		case p.attempt.settingsChanged, tr == IPC && (!p.attempt.at.hasSocket() || c.stateOf(p) == Unsupported):
 			return tr
 		}
 	}

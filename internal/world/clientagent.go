@@ -3,7 +3,9 @@ package world
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"sidetone/internal/devices"
@@ -15,7 +17,7 @@ import (
 func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
 	o.ClientID, o.Ports, o.Jitter = clientID, searched, c.chance
-	o.Local, o.DialPort = c.view, c.agent.DialPort
+	o.Local, o.DialPort, o.Memory = c.view, c.agent.DialPort, &c.memory
 	o.AnswerTimeout += time.Duration(c.set.Timing) * time.Millisecond
 	if c.set.OnExit != "" {
 		o.OnExit = c.set.OnExit
@@ -98,6 +100,28 @@ func (c *clients) leave() (goOn func()) {
 		c.setReplacing(false)
 		c.report(known)
 	}
+}
+
+// memory is a file of the agent.
+type memory struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (m *memory) Read() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.text == nil {
+		return nil, fs.ErrNotExist
+	}
+	return m.text, nil
+}
+
+func (m *memory) Write(text []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text = slices.Clone(text)
+	return nil
 }
 
 func (c *clients) setReplacing(is bool) {

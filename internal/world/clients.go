@@ -46,9 +46,10 @@ type clients struct {
 	history   []string          // lists that were published, as the client has them; guarded by mu
 	last      *devices.Snapshot // the newest of them; nil: none
 	published time.Time
-	leaving   bool // the agent ends
-	reloaded  bool // the settings have changed since the agent's start
-	replacing bool // another agent is taking over
+	leaving   bool   // the agent ends
+	reloaded  bool   // the settings have changed since the agent's start
+	replacing bool   // another agent is taking over
+	memory    memory // of the agent, which outlasts its processes
 }
 
 func newClients(s scenario, events *story) *clients {

@@ -2,7 +2,6 @@ package ipc
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,9 @@ func (Machine) LineageOf(pid int) local.Lineage { return lineageOf("/proc", pid)
 
 func lineageOf(proc string, pid int) local.Lineage {
 	exe, _ := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")) // what cannot be read is unknown
+	stat, _ := statOf(proc, pid)
 	return local.Lineage{
+		Started: stat.started,
 		Exe:     strings.TrimSuffix(exe, " (deleted)"), // an update replaces the files of a running client
 		Parents: parentsOf(proc, pid),
 	}
@@ -27,7 +28,8 @@ func lineageOf(proc string, pid int) local.Lineage {
 func parentsOf(proc string, pid int) []int {
 	var parents []int
 	for {
-		parent, ok := parentOf(proc, pid)
+		stat, ok := statOf(proc, pid)
+		parent := stat.parent
 		switch {
 		case !ok, slices.Contains(parents, parent): // a cycle: pids were reused meanwhile
 			return nil
@@ -39,13 +41,27 @@ func parentsOf(proc string, pid int) []int {
 	}
 }
 
-func parentOf(proc string, pid int) (parent int, ok bool) {
+// processStat is what the kernel shows everybody of a process.
+type processStat struct {
+	parent  int
+	started uint64 // ticks since the machine has booted; 0: unknown
+}
+
+func statOf(proc string, pid int) (s processStat, ok bool) {
 	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	// PID (NAME) STATE PARENT ...; the name may hold anything, brackets too.
 	end := bytes.LastIndexByte(stat, ')')
 	if err != nil || end < 0 {
-		return 0, false
+		return processStat{}, false
 	}
-	_, err = fmt.Sscan(string(stat[end+1:]), new(string), &parent) // state, then parent
-	return parent, err == nil
+	const parent, started = 1, 19
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) <= parent {
+		return processStat{}, false
+	}
+	if len(fields) > started {
+		s.started, _ = strconv.ParseUint(fields[started], 10, 64)
+	}
+	s.parent, err = strconv.Atoi(fields[parent])
+	return s, err == nil
 }

@@ -66,7 +66,7 @@ func sessionOf(pid uint32) (id uint32, err error) {
 func (Machine) LineageOf(pid int) local.Lineage {
 	p := openProcess(uint32(pid))
 	defer p.close()
-	return local.Lineage{Exe: p.exe, Parents: parentsOf(p)}
+	return local.Lineage{Started: p.started, Exe: p.exe, Parents: parentsOf(p)}
 }
 
 // parentsOf returns nil if nothing is known of p. A parent may have ended long ago and its pid been reused: then the process with that

@@ -1,0 +1,128 @@
+package rpcclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"sidetone/internal/signal"
+)
+
+// Store keeps a short text that outlasts this process. keep.Text of the platform is one.
+type Store interface {
+	Read() ([]byte, error) // fs.ErrNotExist: there is none
+	Write([]byte) error    // replaces it as a whole
+}
+
+// maxRemembered bounds how many clients are remembered.
+const maxRemembered = 32
+
+// memory knows which clients have answered the command, until they restart. It outlasts the loss of a client's socket and any end of the
+// agent: one that was killed has left its list in the client, and the next one must not take a client that is merely busy for one that
+// does not know the command (rule R48).
+type memory struct {
+	mu      sync.Mutex
+	known   []acquaintance // the oldest first
+	changed signal.Signal
+}
+
+// acquaintance is a client that has answered.
+type acquaintance struct {
+	Socket  string `json:"socket,omitempty"` // its identity; where the system shows none, its path
+	Port    uint64 `json:"port,omitempty"`   // the identity of the listener
+	PID     int    `json:"pid,omitempty"`
+	Started uint64 `json:"started,omitempty"` // when the process was started, see local.Lineage
+}
+
+// same reports whether a and b are the same client since the same start. A process may open its socket anew.
+func (a acquaintance) same(b acquaintance) bool {
+	samePlace := a.Socket != "" && a.Socket == b.Socket || a.Port != 0 && a.Port == b.Port
+	return (samePlace || a.Started != 0) && a.PID == b.PID && a.Started == b.Started
+}
+
+// read makes the memory what the store holds. A text that it does not understand is that of another program, or damaged: then nothing
+// is remembered, and the next write replaces it.
+func (m *memory) read(store Store) error {
+	if store == nil {
+		return nil
+	}
+	text, err := store.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var known []acquaintance
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = known[max(0, len(known)-maxRemembered):]
+	return nil
+}
+
+// write stores the memory after each change, and once more when ctx ends. It is called in a goroutine of its own: no list waits for a file.
+func (m *memory) write(ctx context.Context, store func() Store, failed func(error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			select {
+			case <-m.changed:
+			default:
+				return
+			}
+		case <-m.changed:
+		}
+		m.mu.Lock()
+		text, err := json.Marshal(m.known)
+		m.mu.Unlock()
+		if to := store(); to != nil && err == nil {
+			err = to.Write(text)
+		}
+		if err != nil {
+			failed(err)
+		}
+	}
+}
+
+func (m *memory) knows(a acquaintance) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.known, a.same)
+}
+
+// add notes that the client a has answered.
+func (m *memory) add(a acquaintance) {
+	if a.Socket == "" && a.Port == 0 {
+		return // it could not be told from another one
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.known); n > 0 && m.known[n-1] == a {
+		return
+	}
+	m.known = append(slices.DeleteFunc(m.known, a.same), a)
+	if over := len(m.known) - maxRemembered; over > 0 {
+		m.known = slices.Delete(m.known, 0, over)
+	}
+	m.changed.Notify()
+}
+
+// acquaintance returns how p, at this location, is remembered.
+func (c *Client) acquaintance(p *peer, at location) acquaintance {
+	a := acquaintance{Socket: at.socket.ID, Port: at.port.ID, PID: at.PID}
+	c.locked(func() {
+		if p.lineagePID == at.PID {
+			a.Started = p.lineage.Started
+		}
+	})
+	if a.Socket == "" && a.Started != 0 { // a pipe
+		a.Socket = at.socket.Path
+	}
+	return a
+}
