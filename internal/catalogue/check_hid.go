@@ -12,6 +12,9 @@ func (f *faults) hidUsage(path string, r HIDUsage, u usage) {
 	f.hex16(path+".page", r.Page)
 	f.hex16(path+".usage", r.Usage)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
+	if f.hidUsageRead(path, r, u); r.Read != "" {
+		return
+	}
 	if r.Kind == HIDToggle && r.Invert {
 		f.add(path+".invert", "", "a toggle has no meaning that could be inverted")
 	}
@@ -254,7 +257,7 @@ func (f *faults) traces(path string, list []string) {
 func (k SourceKind) reportsChanges() bool {
 	switch {
 	case k.HIDUsage != nil:
-		return k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons
+		return k.HIDUsage.Read == "" && (k.HIDUsage.Kind == HIDLevel || k.HIDUsage.Kind == HIDButtons)
 	case k.HIDReport != nil:
 		return k.HIDReport.Kind != HIDToggle && k.HIDReport.MaxAgeMS == 0
 	case k.HIDPP != nil:
@@ -270,6 +273,8 @@ func (k SourceKind) neverRefreshed() bool {
 		return k.HIDQuery.PollMS == 0
 	case k.HIDQuery != nil:
 		return len(k.HIDQuery.AskOn) == 0
+	case k.HIDUsage != nil:
+		return k.HIDUsage.Read != "" && len(k.HIDUsage.AskOnUsage) == 0
 	case k.HIDPP != nil:
 		return len(k.HIDPP.Event) == 0 && len(k.HIDPP.AskOn) == 0
 	}
@@ -288,6 +293,8 @@ func (f *faults) staleness(path string, k SourceKind, covered bool) {
 	case k.HIDQuery != nil && k.neverRefreshed():
 		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
 			stale)
+	case k.HIDUsage != nil && k.neverRefreshed():
+		f.add(path+".hid_usage", "ask_on_usage, or a level in the device's reports before it", stale)
 	case k.HIDPP != nil && k.HIDPP.Read != nil && k.neverRefreshed():
 		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:

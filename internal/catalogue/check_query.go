@@ -32,6 +32,30 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	}
 }
 
+// hidUsageRead checks a control that is read on request, and that what is for such a control is not given for another.
+func (f *faults) hidUsageRead(path string, r HIDUsage, u usage) {
+	f.notEmpty(path+".on", r.On)
+	f.notEmpty(path+".off", r.Off)
+	f.milliseconds(path+".delay_ms", r.DelayMS, 1, 5000)
+	f.milliseconds(path+".timeout_ms", r.TimeoutMS, 10, 10000)
+	for _, usage := range r.AskOnUsage {
+		f.hex16(path+".ask_on_usage", usage)
+	}
+	if r.Read == "" {
+		if countTrue(r.On != nil, r.Off != nil, len(r.AskOnUsage) > 0, r.DelayMS != 0, r.TimeoutMS != 0) > 0 {
+			f.add(path, "read: feature, or read: input", "on, off, ask_on_usage, delay_ms and timeout_ms are for a state that is read")
+		}
+		return
+	}
+	f.mayWrite(path, u)
+	if countTrue(r.On != nil, r.Off != nil) == 1 {
+		f.add(path, "both, with the values of the field", "on and off go together")
+	}
+	if r.Kind != "" || r.Anchor != nil || r.DebounceMS != 0 {
+		f.add(path, "leave out kind, anchor and debounce_ms", "what is read on request is a state")
+	}
+}
+
 // reportNumber checks the number of a report that is only read.
 func (f *faults) reportNumber(path string, report hid.Bytes) {
 	if len(report) > 1 {

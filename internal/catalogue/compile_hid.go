@@ -76,6 +76,8 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	mute := f == devices.HardwareMute
 	base := rule
 	switch rule.Via, rule.ReportsChanges = k.Via(), k.reportsChanges(); {
+	case k.HIDUsage != nil && k.HIDUsage.Read != "":
+		rule.Interface, rule.Query = k.HIDUsage.Interface, k.HIDUsage.query(mute)
 	case k.HIDUsage != nil:
 		u := k.HIDUsage
 		rule.Interface, anchor, rule.Debounce, rule.Usage = u.Interface, u.Anchor, milliseconds(u.DebounceMS), u.compile()
@@ -111,6 +113,18 @@ func (u *HIDUsage) compile() *hid.Usage {
 		Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
 		Form: forms[u.Kind], Invert: u.Invert,
 	}
+}
+
+// query compiles a control that is read on request.
+func (u *HIDUsage) query(mute bool) *hid.Query {
+	field := &hid.Field{
+		Kind: descriptor.Kind(u.Read), Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
+		Means: ByteValue{On: u.On, Off: u.Off, Invert: u.Invert}.Compile(mute).Means,
+	}
+	for _, usage := range u.AskOnUsage {
+		field.AskOn = append(field.AskOn, hex16(usage))
+	}
+	return &hid.Query{Field: field, Delay: milliseconds(u.DelayMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout))}
 }
 
 // Fields returns the input fields of a device that belong to the control.

@@ -2,31 +2,40 @@ package catalogue
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 )
 
-// Events are numbers of events, written as one number or as a list of them.
-type Events []int
+type (
+	// Events are numbers of events.
+	Events = oneOrMore[int]
+	// Usages are usages of one page, in hex.
+	Usages = oneOrMore[string]
+)
 
-// MarshalJSON returns a single number without brackets, as older versions read it.
-func (e Events) MarshalJSON() ([]byte, error) {
-	if len(e) == 1 {
-		return json.Marshal(e[0])
+// oneOrMore is written as one value or as a list.
+type oneOrMore[T int | string] []T
+
+// MarshalJSON returns a single value without brackets, as older versions read it.
+func (m oneOrMore[T]) MarshalJSON() ([]byte, error) {
+	if len(m) == 1 {
+		return json.Marshal(m[0])
 	}
-	return json.Marshal([]int(e))
+	return json.Marshal([]T(m))
 }
 
-// UnmarshalJSON reads one number, or a list of at least one.
-func (e *Events) UnmarshalJSON(text []byte) error {
-	var one int
+// UnmarshalJSON reads one value, or a list of at least one.
+func (m *oneOrMore[T]) UnmarshalJSON(text []byte) error {
+	var one T
 	if json.Unmarshal(text, &one) == nil && string(text) != "null" {
-		*e = Events{one}
+		*m = oneOrMore[T]{one}
 		return nil
 	}
-	var several []int
+	var several []T
 	if json.Unmarshal(text, &several) != nil || len(several) == 0 {
-		return errors.New("want a number, or a list of numbers such as [0, 1]")
+		return fmt.Errorf("want %s", map[any]string{
+			0: "a number, or a list of numbers such as [0, 1]", "": `hex digits in quotes, or a list such as ["9c", "b5"]`,
+		}[any(*new(T))])
 	}
-	*e = several
+	*m = several
 	return nil
 }

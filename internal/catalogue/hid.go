@@ -34,7 +34,27 @@ type HIDUsage struct {
 	Invert     bool    `json:"invert,omitempty" yaml:"invert,omitempty" jsonschema_description:"true: 1 means false."`
 	DebounceMS int     `json:"debounce_ms,omitempty" yaml:"debounce_ms,omitempty" jsonschema:"minimum=0,maximum=5000" jsonschema_description:"A toggle: a press this soon after the previous one does not count. A level: a new value counts when it has lasted this long."`
 	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"Where a toggle's starting state comes from. Without it a toggle is never known."`
+
+	// Of a state that is read on request; the product then needs allow_write.
+	Read       HIDReadKind `json:"read,omitempty" yaml:"read,omitempty" jsonschema_description:"feature or input: the state is a field of a report of this kind, which is read on request. Needs the product's allow_write."`
+	On         []Byte      `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"With read: the values of the field that mean true. 1 if left out."`
+	Off        []Byte      `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"With read: the values of the field that mean false. 0 if left out."`
+	AskOnUsage Usages      `json:"ask_on_usage,omitempty" yaml:"ask_on_usage,omitempty" jsonschema_description:"With read: usages of the page in hex, quoted. An input report with one of them says that the state may have changed."`
+	DelayMS    int         `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"With read: how long to wait before the report is read."`
+	TimeoutMS  int         `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"With read: how long to wait for the answer. 1000 if left out."`
 }
+
+// HIDReadKind is a kind of report that is read on request.
+type HIDReadKind string
+
+// The kinds of report that can be read on request.
+const (
+	HIDReadFeature HIDReadKind = "feature"
+	HIDReadInput   HIDReadKind = "input"
+)
+
+// Enum lists the names that a file may use.
+func (HIDReadKind) Enum() []string { return devices.Names([]HIDReadKind{HIDReadFeature, HIDReadInput}) }
 
 // HIDReport takes a state from bytes of an input report. Bytes count from 0 in the report as the
 // OS delivers it: byte 0 is the report's number on a device that numbers its reports.

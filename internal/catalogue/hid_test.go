@@ -46,6 +46,9 @@ func hidCatalogue() *Catalogue {
 			{Field: devices.HardwareMute, OS: []devices.OS{devices.Linux}, SourceKind: SourceKind{HIDReport: &toggle}},
 			muteOf(SourceKind{HIDQuery: &query}),
 			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
+			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDUsage: &HIDUsage{
+				Page: "ffa0", Usage: "b5", Read: HIDReadFeature, On: []Byte{1, 2}, Off: []Byte{0}, AskOnUsage: Usages{"9c", "b5"}, DelayMS: 20, TimeoutMS: 100,
+			}}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},

@@ -94,8 +94,9 @@ type Anchor struct {
 	Sources []Rule // reports and queries that tell its state; NewRules sets their Models
 }
 
-// Query is the device's answer to a request: exactly one of Output, Feature, Input and LastOutput is set.
+// Query is the device's answer to a request: exactly one of Field, Output, Feature, Input and LastOutput is set.
 type Query struct {
+	Field      *Field        // what to read, by its usage
 	Output     []Bytes       // reports to send, each after the answer to the one before
 	Feature    Bytes         // number of the report, and what to set it to first
 	Input      Bytes         // number of the report
@@ -108,6 +109,14 @@ type Query struct {
 	Delay      time.Duration // before a report is read
 	Poll       time.Duration // after an answer; 0: no polling
 	Timeout    time.Duration // of each answer
+}
+
+// Field is a field of a feature or input report that is read on request.
+type Field struct {
+	Kind        descriptor.Kind  // feature or input
+	Page, Usage uint16           // as the descriptor declares it (HID Usage Tables)
+	AskOn       []uint16         // usages of the page in input reports that tell of a change
+	Means       [256]devices.Tri // the state, by the field's value
 }
 
 // PPFeature is a feature of HID++ 2.0.
@@ -187,7 +196,7 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 		return false // it applies to every report: it would mistake any other one, such as a key, for its own
 	}
 	if desc == nil {
-		return r.Usage == nil // the other kinds work without a descriptor
+		return r.Usage == nil && (r.Query == nil || r.Query.Field == nil) // the others work without a descriptor
 	}
 	switch {
 	case r.Usage != nil:
@@ -195,7 +204,8 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	case r.Report != nil:
 		return r.Report.ID == nil || desc.Length(descriptor.Input, *r.Report.ID) > 0
 	case r.Query != nil:
-		return r.Query.fits(desc)
+		q, _, ok := r.Query.resolve(desc)
+		return ok && q.fits(desc)
 	default:
 		return desc.Length(descriptor.Input, hidppLong) > 0 && desc.Length(descriptor.Output, hidppLong) > 0
 	}

@@ -16,6 +16,8 @@ type sensor struct {
 	changes *changeFlags
 	fields  []descriptor.Field // of a usage
 
+	triggers [][]Test // of reports that make it query: all of one list
+
 	sensorState
 	pending consequences // yet to be applied
 	note    health.Code  // why the descriptor and the rule keep the state from being known
@@ -53,10 +55,14 @@ func newSensor(rl *Rule, d *trackedDevice) *sensor {
 	case rl.Usage != nil:
 		s.fields = rl.Usage.fields(d.desc)
 	case rl.Query != nil:
-		s.exchange = &exchange{script: &query{*rl.Query, d.device.Node, d.desc}}
+		q, triggers, _ := rl.Query.resolve(d.desc)
+		s.exchange, s.triggers = &exchange{script: &query{q, d.device.Node, d.desc}}, triggers
 	case rl.HIDPP != nil:
 		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node, next: d.changes.nextSoftwareID}
 		s.exchange = &exchange{script: s.pp}
+		if len(rl.HIDPP.AskOn) > 0 {
+			s.triggers = [][]Test{rl.HIDPP.AskOn}
+		}
 	}
 	s.note = s.descriptorNote(d.desc)
 	s.setHeld(devices.False)
@@ -275,13 +281,6 @@ const askGap = 200 * time.Millisecond
 
 // checkAskOn queries the device again if a report is a trigger for that.
 func (s *sensor) checkAskOn(data []byte, now time.Time) {
-	var triggers []Test
-	switch {
-	case s.Query != nil:
-		triggers = s.Query.AskOn
-	case s.HIDPP != nil:
-		triggers = s.HIDPP.AskOn
-	}
 	if s.pp != nil && s.pp.isSecondLookup(data) {
 		s.pp.forgetIndex()
 		s.doubt(now)
@@ -290,7 +289,7 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 		s.doubt(now)
 	}
 	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting() && s.pp.isBack(data, s.exchange.Silent)
-	if back || len(triggers) > 0 && meets(data, triggers) {
+	if back || slices.ContainsFunc(s.triggers, func(tests []Test) bool { return meets(data, tests) }) {
 		s.askSoon(now)
 	}
 }
