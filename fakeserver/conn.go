@@ -87,6 +87,12 @@ func (c *conn) reset() {
 	_ = c.Close()
 }
 
+// canFinish reports whether the sending half can be closed by itself.
+func (c *conn) canFinish() bool {
+	_, can := c.Conn.(interface{ CloseWrite() error })
+	return can
+}
+
 // finish closes the sending half. A pipe can only be closed as a whole; the peer can still read what was written.
 func (c *conn) finish() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 )
@@ -15,11 +18,15 @@ import (
 func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.wg.Add(1)
 	defer r.wg.Done()
+	s, desktop := r.srv, r.srv.opts.Profile.isDesktop()
+	if desktop && req.Header["Upgrade"] != nil && !websocket.IsWebSocketUpgrade(req) {
+		s.refuseUpgrade(w, req)
+		return
+	}
 	transport := HTTP
 	if websocket.IsWebSocketUpgrade(req) {
 		transport = WebSocket
 	}
-	s := r.srv
 	if f, ok := s.useFault(transport, FaultHang, FaultSquatter); ok {
 		s.ignore(w, req, f.Kind, fmt.Sprintf("fault %s: not taken", f.Kind), f.Kind == FaultHang)
 		return
@@ -45,10 +52,12 @@ func (o Options) acceptsWebSocket(path string) bool {
 
 // serveHTTP answers a request that does not open a WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
-	if s.opts.Profile.isDesktop() {
+	desktop, query := s.opts.Profile.isDesktop(), s.opts.query(req)
+	path, _, _ := strings.Cut(req.RequestURI, "?")
+	rpc := path == "/rpc" // not escaped, and not in the form for proxies (rule R82)
+	if desktop && !(rpc && req.Method == http.MethodGet) {
 		allowOrigin(w, req)
 	}
-	rpc := req.URL.Path == "/rpc"
 	if rpc && req.Method == http.MethodPost && !s.opts.NoHTTP {
 		s.serveRPC(w, req)
 		return
@@ -57,9 +66,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case s.opts.NoFingerprint:
 		s.notFound(w)
-	case s.opts.Profile.isDesktop() && req.Method == http.MethodOptions:
+	case rpc && desktop && req.Method == http.MethodOptions:
 		write(w, http.StatusOK, jsonType, []byte(optionsBody))
-	case rpc && req.Method == http.MethodGet && s.badVersion(req) != nil:
+	case rpc && req.Method == http.MethodGet && (s.badVersion(req) != nil || desktop && badPayload(query.Get("payload"))):
 		s.hang(w)
 	case rpc && req.Method == http.MethodGet:
 		w.WriteHeader(http.StatusMovedPermanently)
@@ -72,9 +81,39 @@ func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 func allowOrigin(w http.ResponseWriter, req *http.Request) {
 	if origin, sent := req.Header["Origin"]; sent {
 		w.Header().Set("Access-Control-Allow-Origin", origin[0])
-		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+		w.Header().Set("Access-Control-Allow-Methods", "POST, GET, PUT, PATCH, DELETE")
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type, Authorization")
 	}
+}
+
+// query is the query of a request as the client reads it: it ends at a second question mark, only & separates, and what
+// is escaped badly stays as it is (rule R83).
+func (o Options) query(req *http.Request) url.Values {
+	if !o.Profile.isDesktop() {
+		return req.URL.Query()
+	}
+	values := url.Values{}
+	if parts := strings.Split(req.RequestURI, "?"); len(parts) > 1 {
+		for pair := range strings.SplitSeq(parts[1], "&") {
+			key, value, _ := strings.Cut(pair, "=")
+			values.Add(unescaped(key), unescaped(value))
+		}
+	}
+	return values
+}
+
+func unescaped(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// badPayload reports whether the payload of a GET keeps the client from answering: null, or a bad escape (rule R83).
+func badPayload(text string) bool {
+	plain, err := url.PathUnescape(text)
+	return err != nil || !utf8.ValidString(plain) || isNull([]byte(plain))
 }
 
 // notFound sends the client's answer to unknown requests, by which it is told from
@@ -130,7 +169,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, errAbandoned):
-		d.EndedBy, d.refusal = Sender, reject(0, "request: abandoned while it waited in line, dropped")
+		d.EndedBy, d.refusal = Sender, reject(0, "request: abandoned before it was answered, dropped")
 		s.receive(d)
 		_ = connOf(req).Close()
 		return
@@ -151,7 +190,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, req *http.Request) {
 
 // payloadFrom returns a payload with what the head of its request says.
 func (s *Server) payloadFrom(req *http.Request) Payload {
-	p := Payload{Transport: HTTP, Conn: connOf(req).id, ClientID: req.URL.Query().Get("client_id")}
+	p := Payload{Transport: HTTP, Conn: connOf(req).id, ClientID: s.opts.query(req).Get("client_id")}
 	if origin, sent := req.Header["Origin"]; sent && (origin[0] != "" || s.opts.Profile.isDesktop()) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("request: Origin %s sent: a native program has none", show(origin[0])))
 	}
@@ -167,8 +206,8 @@ func (s *Server) badRequest(req *http.Request) *Rejection {
 	kind := req.Header.Get("Content-Type")
 	ok, want := kind == jsonType, jsonType
 	if s.opts.Profile.isDesktop() {
-		_, subtype, _ := strings.Cut(kind, "/")
-		ok, want = subtype == "json", "json after its slash"
+		parts := strings.Split(kind, "/")
+		ok, want = len(parts) > 1 && parts[1] == "json", "json after its slash"
 	}
 	if !ok {
 		return reject(0, "request: Content-Type %s, not exactly %s: never answered", show(kind), want)
@@ -178,7 +217,7 @@ func (s *Server) badRequest(req *http.Request) *Rejection {
 
 // badVersion says why the client would never answer a request with this version.
 func (s *Server) badVersion(req *http.Request) *Rejection {
-	switch v := req.URL.Query().Get("v"); {
+	switch v := s.opts.query(req).Get("v"); {
 	case s.opts.Profile.isDesktop() && goodVersion(v):
 	case s.opts.Profile.isDesktop() || v != "1" && req.Method == http.MethodPost:
 		return reject(0, "request: v is %s, not 1: never answered", show(v))
@@ -189,15 +228,25 @@ func (s *Server) badVersion(req *http.Request) *Rejection {
 // refusal says why the client would refuse a request because of its sender; nil if
 // it would not (rules R24, R43).
 func (s *Server) refusal(req *http.Request) *Rejection {
-	id := req.URL.Query().Get("client_id")
+	id := s.opts.query(req).Get("client_id")
 	origin, sent := req.Header["Origin"]
 	switch {
+	case sent && s.opts.isOwn(id, origin[0]):
+		return nil
 	case !s.opts.knowsClient(id):
 		return reject(codeClientID, "request: client_id %s is not a known application", show(id))
 	case sent && s.opts.refusesOrigin(origin[0]):
 		return reject(codeOrigin, "request: Origin %s is not registered", show(origin[0]))
 	}
 	return nil
+}
+
+// ownOrigin matches the origins of the client's own pages.
+var ownOrigin = regexp.MustCompile(`^https://([a-z]+\.)?discord\.com$`)
+
+// isOwn reports whether a request is one of the client's own pages, which need no application (rule R24).
+func (o Options) isOwn(clientID, origin string) bool {
+	return o.Profile.isDesktop() && clientID == "" && ownOrigin.MatchString(origin)
 }
 
 // refusesOrigin reports whether an HTTP request is refused because of its origin.
@@ -237,9 +286,25 @@ func (s *Server) hang(w http.ResponseWriter) {
 	}
 	c := raw.(*conn)
 	defer c.Close()
-	if _, err := ahead.Peek(1); err != nil {
-		return
+	if _, err := ahead.Peek(1); err == nil {
+		refuseBarely(c, ahead)
 	}
+}
+
+// refuseUpgrade refuses a request to speak another protocol, as the library for WebSockets does (rule R92).
+func (s *Server) refuseUpgrade(w http.ResponseWriter, req *http.Request) {
+	if req.Method == http.MethodPost {
+		s.recordUnread(s.payloadFrom(req), FaultNone, "request: Upgrade sent: refused, whatever it is")
+	}
+	if raw, ahead, err := http.NewResponseController(w).Hijack(); err == nil {
+		c := raw.(*conn)
+		defer c.Close()
+		refuseBarely(c, ahead)
+	}
+}
+
+// refuseBarely refuses a request without a reason, and waits until the peer has closed the connection, too.
+func refuseBarely(c *conn, ahead io.Reader) {
 	_ = c.SetDeadline(time.Now().Add(closeTimeout))
 	if _, err := io.WriteString(c, bareRefusal); err == nil {
 		c.finish()

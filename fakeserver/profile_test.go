@@ -216,7 +216,7 @@ func TestDesktopQueue(t *testing.T) {
 
 	// Who goes away leaves the line, but for a POST: its place will cost a token.
 	unanswered(t, raw)
-	require.EqualError(t, payload(t, srv, 5).Err, "request: abandoned while it waited in line, dropped")
+	require.EqualError(t, payload(t, srv, 5).Err, "request: abandoned before it was answered, dropped")
 	require.Equal(t, 3, srv.Stats().Queued)
 	require.NoError(t, ws.Close())
 	stats(t, srv, func(s Stats) bool { return s.Queued == 2 })

@@ -9,7 +9,7 @@ import (
 
 const (
 	command    = "SET_CERTIFIED_DEVICES"
-	maxMessage = 3 << 20 // the largest message that the client accepts, in bytes (rule R47)
+	maxMessage = 3 << 20 // the largest message that the client accepts over IPC, in bytes (rule R47)
 )
 
 // Codes of the RPC protocol. The first group appears in evt ERROR answers, the
@@ -25,6 +25,7 @@ const (
 	codeLogin     = 1000
 	codeBadJSON   = 1003
 	codeCapacity  = 1006
+	codeBadText   = 1007
 	codeTooBig    = 1009
 	codeClientID  = 4000
 	codeOrigin    = 4001

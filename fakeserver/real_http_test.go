@@ -77,6 +77,11 @@ func TestRealHTTPHangs(t *testing.T) {
 	}{
 		"good":            {query("v=1&"), jsonType, msg("n"), false, 1},
 		"text/json":       {query("v=1&"), "text/json", msg("n"), false, 1},
+		"json/x":          {query("v=1&"), jsonType + "/x", msg("n"), false, 1},
+		"x/y/json":        {query("v=1&"), "x/y/json", msg("n"), true, 0},
+		"second query":    {query("v=1&") + "?v=2", jsonType, msg("n"), false, 1},
+		"semicolon":       {query("v=1;"), jsonType, msg("n"), false, 0},
+		"bad escape":      {query("x=%zz&v=1&"), jsonType, msg("n"), false, 1},
 		"charset":         {query("v=1&"), jsonType + "; charset=utf-8", msg("n"), true, 0},
 		"text/plain":      {query("v=1&"), "text/plain", msg("n"), true, 0},
 		"no type":         {query("v=1&"), "", msg("n"), true, 0},
@@ -116,11 +121,137 @@ func TestRealGetOfTheCommandPath(t *testing.T) {
 	c := dialTCP(t, srv)
 	c.write("GET /rpc?v=1 HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.Equal(t, 301, c.answer().status)
-	c.write("GET /rpc HTTP/1.1\r\nHost: x\r\n\r\n")
-	stats(t, srv, func(s Stats) bool { return s.Probes == 2 })
-	require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
-	require.Empty(t, c.rest())
+	for n, query := range []string{"", "?v=1&payload=null", "?v=1&payload=%20null", "?v=1&payload=%zz", "?v=1&payload=%ff"} {
+		c := dialTCP(t, srv)
+		c.write("GET /rpc" + query + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		stats(t, srv, func(s Stats) bool { return s.Probes == n+2 })
+		require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
+		require.Empty(t, c.rest(), query)
+	}
+	c.write("GET /rpc?v=1&payload=%7B%7D HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.Equal(t, 301, c.answer().status)
 	require.Zero(t, srv.Stats().Spent)
+}
+
+// Only the plain path is that of the command.
+func TestRealCommandPath(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop, Bucket: -1})
+	for _, path := range []string{"/%72pc", "http://127.0.0.1/rpc", "/rpc/", "//rpc", "/RPC"} {
+		c := dialTCP(t, srv)
+		c.write(strings.Replace(wholePost(msg("n", mic)), "/rpc", path, 1))
+		require.Equal(t, httpReply{404, jsonType, notFoundBody}, c.answer(), path)
+	}
+	require.Empty(t, srv.Payloads())
+}
+
+// A semicolon does not separate, so there is no client id.
+func TestRealQuery(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop})
+	got, err := do(t, newRequest(t, "POST", srv.URL()+"/rpc?v=1;client_id="+clientID, msg("n")))
+	require.NoError(t, err)
+	require.Equal(t, 400, got.status)
+	require.Contains(t, got.body, `"code":4000`)
+	got, err = do(t, newRequest(t, "POST", rpcURL(srv)+"?client_id=1", msg("n")))
+	require.NoError(t, err)
+	require.Equal(t, success("n"), got.body)
+}
+
+// A request to speak another protocol is refused, whatever it asks for: some HTTP clients send one by themselves.
+func TestRealUpgrade(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop})
+	key := "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+	for name, head := range map[string]string{
+		"h2c":            "POST /rpc?v=1&client_id=" + clientID + " HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+		"GET":            "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: foo\r\n",
+		"no key":         "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+		"another method": "POST / HTTP/1.1\r\n" + key + "Sec-WebSocket-Version: 13\r\n",
+		"version 7":      "GET / HTTP/1.1\r\n" + key + "Sec-WebSocket-Version: 7\r\n",
+	} {
+		body := msg("n", mic)
+		c := dialTCP(t, srv)
+		c.write(head + fmt.Sprintf("Host: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		require.Equal(t, bareRefusal, c.rest(), name)
+	}
+	require.Empty(t, srv.Devices())
+	require.Zero(t, srv.Stats().Spent)
+	c := dialTCP(t, srv)
+	c.write("GET /?" + goodQuery + " HTTP/1.1\r\nHost: x\r\n" + key + "Sec-WebSocket-Version: 8\r\n\r\n")
+	resp, err := http.ReadResponse(c.r, nil)
+	require.NoError(t, err)
+	require.Equal(t, 101, resp.StatusCode, "an older version of the protocol")
+}
+
+func TestRealLongHead(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop})
+	for size, status := range map[int]int{15 << 10: 404, 17 << 10: 431} {
+		for _, head := range []string{"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", size), "GET /" + strings.Repeat("x", size) + " HTTP/1.1\r\nHost: x"} {
+			c := dialTCP(t, srv)
+			c.write(head + "\r\n\r\n")
+			require.Equal(t, status, c.answer().status, "%d %.10s", size, head)
+		}
+	}
+}
+
+// The client's own pages need no application, but an authorization.
+func TestRealOwnPages(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop})
+	for origin, code := range map[string]string{
+		"https://discord.com": `"code":4006`, "https://ptb.discord.com": `"code":4006`,
+		"http://discord.com": `"code":4000`, "https://discord.com.evil.test": `"code":4000`, "https://evildiscord.com": `"code":4000`,
+	} {
+		req := newRequest(t, "POST", srv.URL()+"/rpc?v=1", msg("n", mic))
+		req.Header.Set("Origin", origin)
+		got, err := do(t, req)
+		require.NoError(t, err)
+		require.Contains(t, got.body, code, origin)
+	}
+	ws := dialPath(t, srv, "/?v=1", "https://canary.discord.com")
+	require.Equal(t, readyMessage, receive(t, ws))
+	send(t, ws, msg("n", mic))
+	require.Contains(t, receive(t, ws), `"code":4006`)
+	require.Empty(t, srv.Devices())
+}
+
+// Also with a token, a sender that has closed its half gets no answer, and its list is not stored.
+func TestRealHalfCloseWithAToken(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop, Bucket: 1, Refill: time.Hour})
+	c := dialTCP(t, srv)
+	srv.Freeze()
+	c.write(wholePost(msg("n", mic)))
+	require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
+	srv.Thaw()
+	require.Empty(t, c.rest())
+	require.ErrorContains(t, payload(t, srv, 1).Err, "abandoned")
+	require.Empty(t, srv.Devices())
+	require.Equal(t, 1, srv.Stats().Spent)
+}
+
+// The client's library for WebSockets has rules of its own.
+func TestRealWebSocketFrames(t *testing.T) {
+	const acme = "https://acme.test"
+	srv := launch(t, Options{Profile: Desktop, Bucket: -1, Origins: []string{acme}})
+	ws := dialPath(t, srv, "/?"+goodQuery, acme)
+	require.Equal(t, readyMessage, receive(t, ws))
+	send(t, ws, "\"\xff\"")
+	require.Equal(t, 1007, closeCode(t, ws))
+
+	c := dialTCP(t, srv)
+	frame := "\x81\x82\x00\x00\x00\x00{}"
+	c.write("GET /?" + goodQuery + " HTTP/1.1\r\nHost: x\r\nOrigin: " + acme + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" + frame)
+	resp, err := http.ReadResponse(c.r, nil)
+	require.NoError(t, err)
+	require.Equal(t, 101, resp.StatusCode)
+	got := make([]byte, 4+len(readyMessage))
+	_, err = io.ReadFull(c.r, got)
+	require.NoError(t, err)
+	require.Equal(t, readyMessage, string(got[4:]), "what came with the request is lost")
+	require.Len(t, srv.Payloads(), 1)
+
+	ws = dialPath(t, srv, "/?"+goodQuery, acme)
+	require.Equal(t, readyMessage, receive(t, ws))
+	send(t, ws, msg("n")+strings.Repeat(" ", maxMessage))
+	require.Contains(t, receive(t, ws), `"code":4006`, "the limit of IPC is none here")
 }
 
 func TestRealHTTPHeaders(t *testing.T) {
@@ -145,7 +276,7 @@ func TestRealHTTPHeaders(t *testing.T) {
 	}{
 		{"GET", "/", "https://evil.test", "", 404, notFoundBody},
 		{"OPTIONS", rpc, "https://evil.test", "", 200, `{"body":""}`},
-		{"OPTIONS", "/x", "https://evil.test", "", 200, `{"body":""}`},
+		{"OPTIONS", "/x", "https://evil.test", "", 404, notFoundBody},
 		{"POST", rpc, "https://evil.test", msg("n"), 400, `"code":4001`},
 		{"POST", rpc, "https://acme.test", msg("n"), 200, `"code":4006`},
 		{"POST", rpc, "", msg("n"), 400, `"code":4001`},
@@ -155,7 +286,13 @@ func TestRealHTTPHeaders(t *testing.T) {
 		require.Equal(t, c.status, resp.StatusCode, c)
 		require.Contains(t, string(text), c.want)
 		require.Equal(t, []string{c.origin}, resp.Header["Access-Control-Allow-Origin"], c)
+		require.Equal(t, "true", resp.Header.Get("Access-Control-Allow-Credentials"))
+		require.Equal(t, "POST, GET, PUT, PATCH, DELETE", resp.Header.Get("Access-Control-Allow-Methods"))
+		require.Equal(t, "Content-Type, Authorization", resp.Header.Get("Access-Control-Allow-Headers"))
 	}
+	moved := ask("GET", "/rpc?v=1", "https://evil.test", "")
+	require.Equal(t, 301, moved.StatusCode)
+	require.Empty(t, moved.Header["Access-Control-Allow-Origin"])
 	_, sent := ask("GET", "/", "", "").Header["Access-Control-Allow-Origin"]
 	require.True(t, sent, "an empty origin is one")
 	rec := httptest.NewRecorder()
@@ -376,7 +513,7 @@ func TestRealAbandonedPostBurnsItsToken(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, abandoned.Close())
 		synctest.Wait()
-		require.EqualError(t, payload(t, srv, 3).Err, "request: abandoned while it waited in line, dropped")
+		require.EqualError(t, payload(t, srv, 3).Err, "request: abandoned before it was answered, dropped")
 		require.Zero(t, srv.Stats().Connections)
 		start := time.Now()
 		_, answer := postInMemory(t, m, msg("4"))
@@ -511,7 +648,11 @@ func TestRealWebSocketQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ws := dialPath(t, srv, c.path, c.origin)
 			if c.code == 0 {
-				require.Equal(t, readyMessage, receive(t, ws))
+				ready := readyMessage
+				if name == "v=abc" {
+					ready = strings.Replace(ready, `"v":1`, `"v":null`, 1)
+				}
+				require.Equal(t, ready, receive(t, ws))
 				send(t, ws, msg("n"))
 				require.Contains(t, receive(t, ws), `"code":4006`)
 				return

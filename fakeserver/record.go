@@ -39,7 +39,7 @@ type Payload struct {
 	Err       error     // why the list was not accepted, a *Rejection; nil if it was
 	Warnings  []string  // what the client accepts, but an agent should not do
 	Fault     FaultKind // the fault that was applied
-	EndedBy   Side      // who ended the connection while the request waited in line; empty: nobody did
+	EndedBy   Side      // who ended the connection before the request was answered; empty: nobody did
 }
 
 func (p *Payload) parse(text []byte, desktop bool) message {

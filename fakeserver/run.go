@@ -17,7 +17,8 @@ const (
 	bodyTimeout   = 30 * time.Second // for the rest of a request or message
 	writeTimeout  = 10 * time.Second // for an answer
 
-	maxHeader = 64 << 10 // of a request, in bytes
+	maxHeader  = 68 << 10 // of a request, in bytes
+	headerSlop = 4 << 10  // how much more than told net/http takes
 )
 
 // A run lasts from one start of the client until its last connection has ended.
@@ -38,7 +39,7 @@ func newRun(s *Server) *run {
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       s.opts.Profile.limits().idleTimeout,
-		MaxHeaderBytes:    maxHeader,
+		MaxHeaderBytes:    s.opts.Profile.limits().maxHeader - headerSlop,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)

@@ -1,11 +1,15 @@
 package fakeserver
 
 import (
+	"bufio"
 	"encoding/binary"
 	"io"
+	"math"
+	"net"
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 )
@@ -16,20 +20,52 @@ var upgrader = websocket.Upgrader{
 	CheckOrigin: func(*http.Request) bool { return true },
 }
 
+// upgrade opens a WebSocket. The real client's library is more lenient, and refuses without a reason (rule R92).
+func (s *Server) upgrade(w http.ResponseWriter, req *http.Request) (*websocket.Conn, error) {
+	if !s.opts.Profile.isDesktop() {
+		return upgrader.Upgrade(w, req, nil)
+	}
+	if req.Header.Get("Sec-WebSocket-Version") == "8" {
+		req.Header.Set("Sec-WebSocket-Version", "13")
+	}
+	lenient := upgrader
+	lenient.Error = func(w http.ResponseWriter, req *http.Request, _ int, _ error) { s.refuseUpgrade(w, req) }
+	return lenient.Upgrade(lossyHijacker{w, http.NewResponseController(w)}, req, nil)
+}
+
+// A lossyHijacker drops what came together with the request.
+type lossyHijacker struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (h lossyHijacker) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+func (h lossyHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, ahead, err := h.control.Hijack()
+	if err == nil {
+		_, _ = ahead.Discard(ahead.Reader.Buffered())
+	}
+	return c, ahead, err
+}
+
 func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
-	ws, err := upgrader.Upgrade(w, req, nil)
+	ws, err := s.upgrade(w, req)
 	if err != nil {
 		s.log.Info("websocket handshake failed", "err", err)
 		return
 	}
 	c := connOf(req)
 	defer c.Close()
-	ready := readyMessage
-	if s.opts.Profile == ArRPC {
+	query, ready := s.opts.query(req), readyMessage
+	switch {
+	case s.opts.Profile == ArRPC:
 		ready = readyUserMessage
+	case math.IsNaN(number(query.Get("v"))): // refused, except by the real client
+		ready = strings.Replace(ready, `"v":1`, `"v":null`, 1)
 	}
 	k := &webSocket{newSocket(s, c, WebSocket, ready), ws}
-	k.wire, k.clientID = k, req.URL.Query().Get("client_id")
+	k.wire, k.clientID = k, query.Get("client_id")
 	ws.SetPingHandler(k.pong)
 	k.tasks.Go(k.write)
 	k.admit(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
@@ -41,7 +77,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 // badQuery says why the client would close a new WebSocket before it looks at the
 // peer; nil if it would not (rules R15, R21).
 func (s *Server) badQuery(req *http.Request) *Rejection {
-	query := req.URL.Query()
+	query := s.opts.query(req)
 	v, encoding := query.Get("v"), query.Get("encoding")
 	goodV, goodEncoding := v == "1", encoding == "json"
 	if s.opts.Profile.isDesktop() {
@@ -61,9 +97,9 @@ func (s *Server) badQuery(req *http.Request) *Rejection {
 // refusePeer says why the client would close a WebSocket because of its peer; nil
 // if it would not (rules R19, R21).
 func (s *Server) refusePeer(req *http.Request) *Rejection {
-	id, origin := req.URL.Query().Get("client_id"), req.Header.Get("Origin")
+	id, origin := s.opts.query(req).Get("client_id"), req.Header.Get("Origin")
 	switch {
-	case s.opts.Profile == ArRPC:
+	case s.opts.Profile == ArRPC, s.opts.isOwn(id, origin):
 		return nil
 	case !s.opts.knowsClient(id):
 		return reject(codeClientID, "client_id %s is not a known application", show(id))
@@ -94,17 +130,17 @@ func (k *webSocket) read() {
 			return
 		}
 		k.limitRead(bodyTimeout)
-		raw, err := io.ReadAll(io.LimitReader(body, maxMessage+1))
+		raw, err := io.ReadAll(io.LimitReader(body, int64(k.limit()+1)))
 		arrived := k.conn.readAt()
 		if err != nil {
 			return
 		}
 		k.limitRead(0)
 		p := Payload{Time: arrived, Transport: WebSocket, Conn: k.conn.id, ClientID: k.clientID, Raw: raw}
-		if len(raw) > maxMessage {
+		if len(raw) > k.limit() {
 			p.Raw = nil
 		}
-		if !k.handle(p, injected, k.badMessage(len(raw), kind)) {
+		if !k.handle(p, injected, k.badMessage(raw, kind)) {
 			return
 		}
 	}
@@ -112,15 +148,20 @@ func (k *webSocket) read() {
 
 // badMessage says why a message is refused because of its form, not its content
 // (rules R18, R47).
-func (k *webSocket) badMessage(size, kind int) *Rejection {
+func (k *webSocket) badMessage(raw []byte, kind int) *Rejection {
 	switch {
-	case size > maxMessage:
-		return reject(codeTooBig, "message: larger than %d bytes", maxMessage)
+	case len(raw) > k.limit():
+		return reject(codeTooBig, "message: larger than %d bytes", k.limit())
 	case kind == websocket.BinaryMessage && k.srv.opts.Profile != ArRPC:
 		return reject(codeBadJSON, "message: binary frame, not text")
+	case k.srv.opts.Profile.isDesktop() && !utf8.Valid(raw):
+		return reject(codeBadText, "message: not UTF-8")
 	}
 	return nil
 }
+
+// limit is the size of the largest message.
+func (k *webSocket) limit() int { return k.srv.opts.Profile.limits().maxText }
 
 func (k *webSocket) pong(data string) error {
 	if !k.writesNoMore.Load() {
