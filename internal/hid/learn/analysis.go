@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/hid"
@@ -51,6 +52,7 @@ type stream struct {
 type phasedReport struct {
 	data  []byte
 	phase int
+	at    time.Time
 }
 
 // analysis is a Session split into phases and streams.
@@ -65,6 +67,7 @@ type analysis struct {
 	starts          []*catalogue.Anchor // for rules that count presses; nil: not determined yet
 	noisyBits       int                 // how many bits change all the time
 	rejectedAsNoise int                 // candidates that follow the marks no better than chance
+	fittingKeys     []string            // keys for the host that follow the marks
 	product         hid.Device          // any of the devices, for what they have in common
 }
 
@@ -130,7 +133,7 @@ func (l *analysis) sortReports() error {
 		case e.Kind == hid.Gone, e.Kind == hid.Lost:
 			l.interruptions = append(l.interruptions, e.Kind)
 		case e.Kind == hid.Report:
-			l.addReport(e.Node, e.Data, at)
+			l.addReport(e, at)
 		}
 	}
 	if len(l.devices) == 0 {
@@ -153,14 +156,14 @@ func (l *analysis) attach(e hid.Event) error {
 	return nil
 }
 
-func (l *analysis) addReport(node string, data []byte, phase int) {
-	i := slices.IndexFunc(l.devices, func(d *hid.Device) bool { return d.Node == node })
-	if i < 0 || len(data) == 0 {
+func (l *analysis) addReport(e hid.Event, phase int) {
+	i := slices.IndexFunc(l.devices, func(d *hid.Device) bool { return d.Node == e.Node })
+	if i < 0 || len(e.Data) == 0 {
 		return
 	}
-	s := l.stream(*l.devices[i], data)
-	s.reports = append(s.reports, phasedReport{data, phase})
-	s.longest = max(s.longest, len(data))
+	s := l.stream(*l.devices[i], e.Data)
+	s.reports = append(s.reports, phasedReport{e.Data, phase, e.At})
+	s.longest = max(s.longest, len(e.Data))
 }
 
 // stream returns the stream of a report. Without a descriptor the first byte may or may not be a number:
@@ -209,14 +212,15 @@ const (
 	pageVendor    = 0xff00 // and above: vendor-defined
 )
 
-// keysOf returns the bits of a report that are keys for the host, by byte.
+// keysOf returns the bits of a report that are keys for the host, by byte. A vendor may hide a state under an undefined usage of their
+// pages.
 func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 	keys := make(map[int]byte)
 	if desc == nil {
 		return keys
 	}
 	for _, f := range desc.Fields {
-		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.HasPage(pageKeyboard) && !f.HasPage(pageConsumer) {
+		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.HasPage(pageKeyboard) && !f.HasPage(pageConsumer) || !f.Array && f.Usage == 0 {
 			continue
 		}
 		for at := f.Offset / 8; f.MaskAt(at) != 0; at++ {

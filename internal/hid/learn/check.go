@@ -48,7 +48,7 @@ func catalogueOf(r catalogue.SourceRule, d hid.Device) *catalogue.Catalogue {
 			ID: "learnt", Name: "Learnt", URL: "https://learnt.example", Priority: 1,
 			Links:     []catalogue.Link{{Kind: linkKind(d), VID: d.VID, PIDs: []string{d.PID}}},
 			Endpoints: []catalogue.EndpointRule{{Type: devices.AudioInput}},
-			Sources:   []catalogue.SourceRule{r},
+			Sources:   []catalogue.SourceRule{r}, AllowWrite: r.HIDQuery != nil,
 		}},
 	}
 }
@@ -90,11 +90,18 @@ func (l *analysis) check(c *candidate) bool {
 		case i < start:
 		case state == devices.Of(p.muted):
 			c.Right++
+		case p.role == untouched && !state.Known() && c.mayBeInvalid(): // another report came
 		case state.Known() || c.Right > 0 || p.role == pressed:
 			return false
 		}
 	}
 	return c.Right >= minPresses
+}
+
+// mayBeInvalid reports whether some reports make the state of the rule unknown.
+func (c *candidate) mayBeInvalid() bool {
+	r := c.Rule.HIDReport
+	return r != nil && r.Value != nil && len(r.Value.Valid) > 0
 }
 
 // replay runs the steps of a session through a Tracker.

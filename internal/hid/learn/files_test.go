@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ import (
 	"sidetone/internal/testlab"
 )
 
-// TestLearnFiles learns from recordings. What they teach stands in the first line of each file
-// beside it: the rules, best first.
+// TestLearnFiles learns from recordings. What they teach stands in the file beside it: the rules, best first, each with what to verify,
+// then the notes.
 func TestLearnFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	require.NoError(t, err)
@@ -28,12 +29,89 @@ func TestLearnFiles(t *testing.T) {
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".want")
-			require.NoError(t, err)
 			l := infer(t, readFile(t, path))
-			lines := append(printed(l), l.Notes...)
+			var lines []string
+			for i, rule := range printed(l) {
+				lines = append(append(lines, rule), l.Proposals[i].Doubts...)
+			}
+			lines = append(lines, l.Notes...)
+			require.NoError(t, err)
 			require.Equal(t, string(want), strings.Join(lines, "\n")+"\n")
 		})
 	}
+}
+
+// TestNoOtherMessageIsTakenForMute plays each recording to the rules that are learnt from it and then, in both states, every report that
+// is none of mute, with each bit of the byte that has the state turned over. None of them may show a state that the device has not told.
+func TestNoOtherMessageIsTakenForMute(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
+	require.NoError(t, err)
+	foreign := 0
+	for _, path := range files {
+		s := readFile(t, path)
+		for _, p := range infer(t, s).Proposals {
+			if r := p.Rule.HIDReport; r != nil && r.Value != nil && r.Kind == "" {
+				foreign += requireDeaf(t, s, p, filepath.Base(path))
+			}
+		}
+	}
+	require.Greater(t, foreign, 20)
+}
+
+// requireDeaf returns how many reports of the session are none of mute by the rule of a level.
+func requireDeaf(t *testing.T, s learn.Session, p learn.Proposal, what string) (foreign int) {
+	t.Helper()
+	rule := p.Rule.HIDReport
+	rules := catalogue.HIDRules(requirePastable(t, p), devices.Linux)
+	isMute := func(data []byte) bool {
+		for _, test := range append(slices.Clone(rule.When), rule.Value.Valid...) {
+			if test.Byte >= len(data) || data[test.Byte] != byte(*test.Eq) {
+				return false
+			}
+		}
+		return rule.ReportID == nil || data[0] == byte(*rule.ReportID)
+	}
+	told := make(map[devices.Tri]hid.Event) // a report of either state
+	for _, step := range s {
+		if e := step.Event; step.Mark == "" && e.Kind == hid.Report && isMute(e.Data) {
+			told[stateAfter(rules, s, e)] = e
+		}
+	}
+	for _, step := range s {
+		e := step.Event
+		if step.Mark != "" || e.Kind != hid.Report || isMute(e.Data) || rule.Value.Byte >= len(e.Data) {
+			continue
+		}
+		foreign++
+		for _, before := range []devices.Tri{devices.True, devices.False} {
+			for bit := range 9 { // the last one turns none over
+				e.Data = slices.Clone(step.Event.Data)
+				e.Data[rule.Value.Byte] ^= byte(1 << bit)
+				after := stateAfter(rules, s, told[before], e)
+				require.True(t, after == before || after == devices.Unknown, "%s: %s: % x after %v: %v", what, p.YAML(), e.Data, before, after)
+			}
+		}
+	}
+	return foreign
+}
+
+// stateAfter returns the state that the rules give to some reports of the devices of a session.
+func stateAfter(rules *hid.Rules, s learn.Session, reports ...hid.Event) devices.Tri {
+	tr := hid.NewTracker(rules)
+	for _, step := range s {
+		if step.Mark == "" && step.Event.Kind == hid.Attached {
+			tr.Apply(step.Event, step.Event.At)
+		}
+	}
+	for _, e := range reports {
+		tr.Apply(e, e.At)
+	}
+	for _, reading := range tr.Readings() {
+		if reading.Value.Known() {
+			return reading.Value
+		}
+	}
+	return devices.Unknown
 }
 
 func readFile(t testing.TB, path string) learn.Session {
@@ -189,7 +267,7 @@ func FuzzLearn(f *testing.F) {
 		}
 		for _, p := range l.Proposals {
 			requirePastable(t, p)
-			require.GreaterOrEqual(t, p.Right, 3)
+			require.True(t, p.Right >= 3 || p.Marks == 0)
 		}
 	})
 }
@@ -222,7 +300,7 @@ func FuzzLearnReports(f *testing.F) {
 		}
 		for _, p := range l.Proposals {
 			requirePastable(t, p)
-			require.GreaterOrEqual(t, p.Right, 3)
+			require.True(t, p.Right >= 3 || p.Marks == 0)
 			require.LessOrEqual(t, p.Right, p.Marks)
 		}
 	})

@@ -23,14 +23,14 @@ type Result struct {
 	Summaries []ReportSummary // the reports received
 }
 
-// Proposal is a source of hardware_mute that explains a Session.
+// Proposal is a source of hardware_mute that explains a Session, or that the device declares: then no mark could be checked.
 type Proposal struct {
 	Rule    catalogue.SourceRule
 	Device  hid.Device // whose reports it reads
 	Why     string     // the evidence
 	Reports int        // how many reports it is based on
 	Right   int        // at how many marks the rule gave the marked state; at the others it was unknown
-	Marks   int        // how many marks there were
+	Marks   int        // how many marks there were; 0: nothing was checked
 	Doubts  []string   // what a person should verify
 }
 
@@ -114,7 +114,12 @@ func (l *analysis) proposals() []Proposal {
 	}
 	found = distinct(found)
 	var out []Proposal
-	for _, c := range found[:min(len(found), maxProposals)] {
+	if len(found) > 0 && found[0].rank.toggle {
+		if p, ok := l.lampRule(found[0]); ok {
+			out = append(out, p)
+		}
+	}
+	for _, c := range found[:min(len(found), maxProposals-len(out))] {
 		out = append(out, c.Proposal)
 	}
 	return out
@@ -127,15 +132,23 @@ func distinct(list []candidate) (out []candidate) {
 			if c.Rule.HIDReport == nil || o.Rule.HIDReport == nil || c.Device.Node != o.Device.Node {
 				return false
 			}
-			r := *o.Rule.HIDReport
-			r.When = c.Rule.HIDReport.When
-			return reflect.DeepEqual(r, *c.Rule.HIDReport)
+			return reflect.DeepEqual(unconditional(*o.Rule.HIDReport), unconditional(*c.Rule.HIDReport))
 		}
 		if !slices.ContainsFunc(out, same) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// unconditional returns the report without its conditions.
+func unconditional(r catalogue.HIDReport) catalogue.HIDReport {
+	if r.When = nil; r.Value != nil {
+		v := *r.Value
+		v.Valid = nil
+		r.Value = &v
+	}
+	return r
 }
 
 // search searches for rules with as few conditions as possible.

@@ -138,7 +138,11 @@ func infer(t testing.TB, s learn.Session) learn.Result {
 // requirePastable returns the catalogue that the proposal was pasted into.
 func requirePastable(t testing.TB, p learn.Proposal) *catalogue.Catalogue {
 	t.Helper()
-	text := snippet + "    links: [" + p.LinkYAML() + "]\n    sources:\n" + p.YAML()
+	text := snippet
+	if p.Rule.HIDQuery != nil {
+		text += "    allow_write: true\n"
+	}
+	text += "    links: [" + p.LinkYAML() + "]\n    sources:\n" + p.YAML()
 	cat, problems := catalogue.Decode("test.yaml", []byte(text))
 	require.Empty(t, problems, text)
 	require.Equal(t, []catalogue.SourceRule{p.Rule}, cat.Products[0].Sources, text)
@@ -182,7 +186,7 @@ func TestLearnLevels(t *testing.T) {
 		"inverted bit":          {muted: []byte{3, 0}, unmuted: []byte{3, 1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x01, invert: true}}"},
 		"values of some bits":   {muted: []byte{3, 0xa2}, unmuted: []byte{3, 0xa1}, want: "{report_id: 0x03, value: {byte: 1, mask: 0x03, on: [0x02], off: [0x01]}}"},
 		"values of a byte":      {muted: []byte{3, 0xff}, unmuted: []byte{3, 0}, want: "{report_id: 0x03, value: {byte: 1, on: [0xff], off: [0x00]}}"},
-		"beside other messages": {muted: []byte{3, 0, 1, 0xa6, 0, 1}, unmuted: []byte{3, 0, 1, 0xa6, 0, 0}, idle: [][]byte{{3, 1, 0, 0x36, 0, 1}, {3, 1, 0, 0x37, 0, 0}, {3, 0, 1, 0xa6, 0, 0}}, want: "{report_id: 0x03, when: [{byte: 2, eq: 0x01}], value: {byte: 5, mask: 0x01}}"},
+		"beside other messages": {muted: []byte{3, 0, 1, 0xa6, 0, 1}, unmuted: []byte{3, 0, 1, 0xa6, 0, 0}, idle: [][]byte{{3, 1, 0, 0x36, 0, 1}, {3, 1, 0, 0x37, 0, 0}, {3, 0, 1, 0xa6, 0, 0}}, want: "{report_id: 0x03, when: [{byte: 1, eq: 0x00}], value: {byte: 5, mask: 0x01, valid: [{byte: 2, eq: 0x01}, {byte: 3, eq: 0xa6}]}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStudio(headset("hidraw0", 3, vendorReports(3)))
@@ -419,4 +423,41 @@ func TestSessionFile(t *testing.T) {
 		_, err := learn.ReadSession(strings.NewReader(text))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// TestLearnMuteLamp is a call headset: its button only asks the program to mute, which sets the lamp that the descriptor declares.
+func TestLearnMuteLamp(t *testing.T) {
+	lamp := []byte{
+		0x05, 0x08, 0x09, 0x01, 0xa1, 0x01, 0x85, 0x05, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x02, 0x09, 0x17, 0x09, 0x09, 0x91, 0x02,
+		0x95, 0x06, 0x91, 0x03, 0xc0,
+	}
+	s := newStudio(headset("hidraw0", -1, append(phoneMute(0x06, 1, 0), lamp...)))
+	s.act(6, func(bool) { s.sends("hidraw0", []byte{1, 1}, []byte{1, 0}) }, nil, nil)
+	l := infer(t, s.session)
+	require.Equal(t, []string{
+		`hid_query: {last_output: "05", value: {byte: 1, mask: 0x02}, ask_on: [{byte: 0, eq: 0x01}, {byte: 1, mask: 0x01, eq: 0x01}], delay_ms: 150, poll_ms: 2000}`,
+		"hid_usage: {anchor: {start: false}}",
+	}, printed(l))
+	require.Zero(t, l.Proposals[0].Marks, "no recording can show that a lamp can be read back")
+	require.Contains(t, l.Proposals[0].Doubts[0], "try this first")
+}
+
+// TestLearnKeysAreNamed is a headset whose state stands where its descriptor declares a key.
+func TestLearnKeysAreNamed(t *testing.T) {
+	s := newStudio(headset("hidraw0", -1, consumerKeys))
+	s.act(6, func(muted bool) { s.sends("hidraw0", []byte{2, bit(muted) << 1}) }, nil, nil)
+	l := infer(t, s.session)
+	require.Empty(t, l.Proposals)
+	require.Contains(t, l.Notes, "report 0x02: byte 1 bit 1 (mask 0x02) (page 0c, usage ea) followed the marks, but is a key for the host: no rule"+
+		" is made of it. If the headset shows its state there, write the rule by hand")
+}
+
+// TestLearnRepeated is a headset whose reports end with a sum, which follows the mute in any message of the same length.
+func TestLearnRepeated(t *testing.T) {
+	s := newStudio(headset("hidraw0", -1, vendorReports(2)))
+	send := func(kind, value byte) {
+		s.sends("hidraw0", []byte{2, 4, kind, value, 0, 4 + kind + value})
+	}
+	s.act(6, func(muted bool) { send(0x24, bit(muted)) }, nil, func(bool) { send(0x21, 6); send(0x30, 0x10) })
+	require.Equal(t, []string{"hid_report: {report_id: 0x02, value: {byte: 3, mask: 0x01, valid: [{byte: 2, eq: 0x24}]}}"}, printed(infer(t, s.session)))
 }

@@ -18,9 +18,27 @@ const (
 // levels finds the bytes of a subset's reports that show the state.
 func (l *analysis) levels(c subset) []candidate {
 	var out []candidate
+	for _, cand := range l.levelsIn(c) {
+		narrow := subset{c.stream, cand.Rule.HIDReport.When, nil}
+		narrow.reports = narrow.matching()
+		switch at := cand.Rule.HIDReport.Value.Byte; {
+		case c.isRepeated(at):
+		case narrow.isRepeated(at): // among these reports the earlier byte shows the state, too
+			out = append(out, l.levels(narrow)...)
+		default:
+			out = append(out, cand)
+		}
+	}
+	return out
+}
+
+// levelsIn finds the bytes that show the state, also those that only repeat an earlier one.
+func (l *analysis) levelsIn(c subset) []candidate {
+	var out []candidate
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		direct, inverse := col.bitsThatFollow(l.phases)
+		l.noteKeys(c, at, direct|inverse)
 		excluded := c.keys[at] | l.counters(c, col, at, direct|inverse)
 		direct, inverse = direct&^excluded, inverse&^excluded
 		switch {
@@ -133,7 +151,9 @@ func (c column) lists(phases []phase) (catalogue.ByteValue, bool) {
 
 // level returns the candidate that reads a value.
 func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form) candidate {
-	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, c.rank(false, form), len(c.reports))
+	searched := c.rank(false, form)
+	c, v = l.narrowLevel(c, v)
+	cand := newCandidate(catalogue.SourceKind{HIDReport: l.rule(c, &v)}, c.device, searched, len(c.reports))
 	on, off := meaningsOf(v)
 	cand.Why = fmt.Sprintf("%s%s: %s is %s whenever you said muted and %s whenever not", c.name(), conditions(c.when), location(v), on, off)
 	mask := maskOf(v.Mask)
@@ -142,6 +162,11 @@ func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form)
 	}
 	if len(c.reports) > 0 && c.reports[0].phase > 0 {
 		cand.doubt("the device told nothing before mute was touched: after it is plugged in, the state will be unknown until then")
+	}
+	cand.doubtConditions(c, v.Valid)
+	if l.isRegular(c) {
+		cand.doubt("these reports came at regular intervals while nothing was touched: they may be answers to another program, such as the" +
+			" vendor's; close it and learn again. If they are, the rule needs 'max_age_ms'")
 	}
 	if usage := c.declared(v.Byte, mask); usage != "" {
 		cand.doubt("the report descriptor declares this place as %s: make sure that it shows mute itself", usage)

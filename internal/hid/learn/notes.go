@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"slices"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
@@ -27,6 +28,10 @@ func (l *analysis) notes(found int) []string {
 		note("many bits of the reports turn all the time; some followed the marks, but no better than chance would:" +
 			" learn again with more rounds")
 	}
+	for _, key := range l.fittingKeys {
+		note("%s followed the marks, but is a key for the host: no rule is made of it. If the headset shows its state there, write the rule by hand",
+			key)
+	}
 	if len(l.streams) == 0 {
 		note("the device sent no report at all. Many headsets send their mute only in a call:" +
 			" start one, in a program that supports the headset, and learn again." +
@@ -49,6 +54,19 @@ func (l *analysis) notes(found int) []string {
 		}
 	}
 	return out
+}
+
+// noteKeys notes which keys for the host follow the marks. The speaker's mute has a note of its own.
+func (l *analysis) noteKeys(c subset, at int, follow byte) {
+	mask := follow & c.keys[at]
+	if mask == 0 || len(c.when) > 0 {
+		return
+	}
+	usage := c.declared(at, mask)
+	key := fmt.Sprintf("%s: %s (%s)", c.name(), location(catalogue.ByteValue{Byte: at, Mask: new(catalogue.Byte(mask))}), usage)
+	if usage != fmt.Sprintf("page %02x, usage %02x", pageConsumer, consumerMute) && !slices.Contains(l.fittingKeys, key) {
+		l.fittingKeys = append(l.fittingKeys, key)
+	}
 }
 
 // consumerMute is the usage of the speaker's mute (HID Usage Tables, section 15).

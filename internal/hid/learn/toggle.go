@@ -17,6 +17,7 @@ func (l *analysis) toggles(c subset) []candidate {
 	for at := c.first(); at < min(c.longest, descriptor.MaxReport); at++ {
 		col := l.column(c.reports, at)
 		up, down := l.risesOncePerPress(col)
+		l.noteKeys(c, at, up|down)
 		excluded := c.keys[at] | l.counters(c, col, at, up|down)
 		up, down = up&^excluded, down&^excluded
 		if v, ok := button(up, down); ok {
@@ -130,9 +131,11 @@ func (l *analysis) codes(col column) []catalogue.ByteValue {
 
 // toggle returns the candidate that counts presses. v is nil if each report is one.
 func (l *analysis) toggle(c subset, v *catalogue.ByteValue, form form) candidate {
+	searched := c.rank(true, form)
+	c = l.narrowToggle(c, v)
 	r := l.rule(c, v)
 	r.Kind = catalogue.HIDToggle
-	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, c.rank(true, form), len(c.reports))
+	cand := newCandidate(catalogue.SourceKind{HIDReport: r}, c.device, searched, len(c.reports))
 	what := "it came"
 	if v != nil {
 		on, _ := meaningsOf(*v)
@@ -142,6 +145,9 @@ func (l *analysis) toggle(c subset, v *catalogue.ByteValue, form form) candidate
 		}
 	} else if len(c.when) == 0 {
 		cand.doubt("each %s counts as a press; if the device uses it for something else, too, add a condition (when)", c.name())
+	}
+	if v != nil {
+		cand.doubtConditions(c, nil)
 	}
 	cand.Why = fmt.Sprintf("%s%s: %s once whenever you pressed mute, and at no other time", c.name(), conditions(c.when), what)
 	return cand

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sidetone/internal/catalogue"
+	"sidetone/internal/hid"
 )
 
 // YAML returns the proposal as an item of a product's sources, indented as in the example catalogue.
@@ -25,6 +26,9 @@ func flow(v reflect.Value) string {
 	switch v := v.Interface().(type) {
 	case catalogue.Byte:
 		return fmt.Sprintf("0x%02x", int(v))
+	case hid.Bytes:
+		text, _ := v.MarshalText() // never fails
+		return strconv.Quote(string(text))
 	case string:
 		return strconv.Quote(v)
 	}
