@@ -49,6 +49,9 @@ type HIDNode struct {
 	fd   int // the device's end
 }
 
+// connected is the file with the time for which a USB device has been connected, in milliseconds.
+const connected = "power/connected_duration"
+
 // Plug creates the device's entries in sysfs, and then its node.
 func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
 	t.plugged++
@@ -60,12 +63,17 @@ func (t *HIDTree) Plug(d HIDDevice) (*HIDNode, error) {
 		filepath.Join("sys/devices", d.usb(), "idProduct"):              d.PID,
 		filepath.Join("sys/devices", d.usb(), "serial"):                 d.Serial,
 		filepath.Join("sys/devices", d.usb(), "product"):                d.Name,
+		filepath.Join("sys/devices", d.usb(), connected):                "1500\n",    // just plugged in ...
+		filepath.Join("sys/devices", filepath.Dir(d.usb()), connected):  "3600000\n", // ... where the hub was before
 		filepath.Join("sys/devices", d.usb(), port, "bInterfaceNumber"): fmt.Sprintf("%02x", d.Interface),
 		filepath.Join(parent, "report_descriptor"):                      string(d.Descriptor),
 		filepath.Join(parent, "uevent"): fmt.Sprintf("HID_ID=0003:0000%s:0000%s\nHID_NAME=%s\nHID_UNIQ=%s\n",
 			d.VID, d.PID, d.Name, d.Serial),
 	}
 	err := os.MkdirAll(filepath.Join(t.root, entry), 0o755)
+	for _, usb := range []string{d.usb(), filepath.Dir(d.usb())} {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(t.root, "sys/devices", usb, filepath.Dir(connected)), 0o755))
+	}
 	for path, text := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(t.root, path), []byte(text), 0o644))
 	}

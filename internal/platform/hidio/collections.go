@@ -57,19 +57,28 @@ func joinCollections(found map[string]described) ([]entry, map[string][]*collect
 		}
 		e := &entries[i]
 		e.id = e.id.(presences) + presences(fmt.Sprintf("%s %d\n", path, k.presence))
-		e.device.Descriptor = append(e.device.Descriptor, k.Descriptor...)
 		nodes[k.parent] = append(nodes[k.parent], &k.collection)
 	}
 	for i := range entries {
-		if slices.ContainsFunc(nodes[entries[i].device.Node], func(c *collection) bool { return c.Descriptor == nil }) {
-			entries[i].device.Descriptor = nil // a partial descriptor would be wrong
-		}
+		entries[i].device.Descriptor = joinDescriptors(nodes[entries[i].device.Node])
 	}
 	return stable.Sort(entries, func(a, b entry) int { return cmp.Compare(a.device.Node, b.device.Node) }), nodes
 }
 
-// systemOwned are the usages of collections that Windows opens exclusively: mice, keyboards and keypads.
-var systemOwned = []uint32{0x00010002, 0x00010006, 0x00010007}
+// joinDescriptors returns the descriptor of several collections, or nil if one of theirs is unknown: a partial one would be wrong.
+func joinDescriptors(of []*collection) (joined hid.Bytes) {
+	for _, c := range of {
+		if c.Descriptor == nil {
+			return nil
+		}
+		joined = append(joined, c.Descriptor...)
+	}
+	return joined
+}
+
+// systemOwned are the usages of collections that Windows opens exclusively: pointers, mice, keyboards, keypads, pens, touch screens and
+// touchpads.
+var systemOwned = []uint32{0x00010001, 0x00010002, 0x00010006, 0x00010007, 0x000d0001, 0x000d0002, 0x000d0004, 0x000d0005}
 
 // device is what is known of the interface, except for its descriptor.
 func (k described) device() hid.Device {
@@ -113,10 +122,20 @@ func (c *collection) frame(kind descriptor.Kind, report []byte) ([]byte, error) 
 	return append(slices.Clone(report), make([]byte, length-len(report))...), nil
 }
 
-// unframe returns an input report as the device sends it: without a number if reports have none.
-func (c *collection) unframe(report []byte) []byte {
-	if len(report) > 0 && report[0] == 0 {
-		return report[1:]
+// unframe returns an input report as the device sends it: without a number if reports have none, and without what Windows appends to one
+// that is shorter than the longest.
+func (c *collection) unframe(desc *descriptor.Descriptor, report []byte) []byte {
+	if len(report) == 0 {
+		return nil
+	}
+	number := report[0]
+	if number == 0 {
+		report = report[1:]
+	}
+	if desc != nil {
+		if length := desc.Length(descriptor.Input, number); length > 0 {
+			return report[:min(length, len(report))]
+		}
 	}
 	return report
 }

@@ -74,7 +74,22 @@ func TestReportsAreOfWindowsLength(t *testing.T) {
 	require.Equal(t, []byte{1, 2, 0, 0}, framed)
 	_, err = c.frame(descriptor.Output, []byte{1, 2, 3, 4, 5})
 	require.EqualError(t, err, "the longest output report of this device has 4 bytes: asked for 5")
-	require.Equal(t, []byte{7}, c.unframe([]byte{0, 7}), "a report without a number")
-	require.Equal(t, []byte{5, 7}, c.unframe([]byte{5, 7}))
-	require.Empty(t, c.unframe(nil))
+	require.Equal(t, []byte{7}, c.unframe(nil, []byte{0, 7}), "a report without a number")
+	require.Equal(t, []byte{5, 7}, c.unframe(nil, []byte{5, 7}))
+	require.Empty(t, c.unframe(nil, nil))
+
+	// Reports 1 of two bytes and 2 of four, both with their numbers.
+	numbered := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x85\x01\x95\x01\x09\x02\x81\x02\x85\x02\x95\x03\x09\x02\x81\x02\xc0")})
+	require.Equal(t, []byte{1, 7}, c.unframe(numbered, []byte{1, 7, 0, 0}), "Windows appends zeros to what is shorter than the longest")
+	require.Equal(t, []byte{2, 7, 8, 0}, c.unframe(numbered, []byte{2, 7, 8, 0}))
+	require.Equal(t, []byte{3, 7, 0, 0}, c.unframe(numbered, []byte{3, 7, 0, 0}), "a report that is not declared")
+	plain := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x95\x02\x09\x02\x81\x02\xc0")})
+	require.Equal(t, []byte{7, 8}, c.unframe(plain, []byte{0, 7, 8}))
+}
+
+func TestCollectionsThatWindowsKeeps(t *testing.T) {
+	for _, usage := range []uint32{0x00010001, 0x00010002, 0x00010006, 0x00010007, 0x000d0001, 0x000d0002, 0x000d0004, 0x000d0005} {
+		entries, _ := joinCollections(map[string]described{"col01": oneReport(t, "col01", usage, 1)})
+		require.Empty(t, entries, "%08x", usage)
+	}
 }

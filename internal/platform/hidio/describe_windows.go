@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// describeTimeout is how long a device may take to tell its name, if its bus has not asked for it. The class driver knows everything
-	// else.
+	// describeTimeout is how long a device may take to tell its name, if its bus has not asked for it. Only one that is wanted is asked.
 	describeTimeout = time.Second
 	// maxString is the maximum length of a string on Windows, in bytes.
 	maxString = 4092
@@ -31,7 +30,7 @@ type information struct {
 	VID, PID, Version uint16
 }
 
-// describe returns what is behind a path. It asks the device only for a name that is otherwise unknown.
+// describe returns what is behind a path. It asks the driver, and never the device.
 func describe(i platformwindows.Interface) (k described, err error) {
 	file, err := openPath(i.Path, 0) // to ask the driver only, which works even if another program has exclusive access
 	if err != nil {
@@ -57,11 +56,8 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	}
 	of := platformwindows.PropertiesOf(k.parent)
 	k.hardware = platformwindows.Identify(k.parent, platformwindows.Parent)
-	k.container = of.Container
-	if k.name = of.Reported; k.name == "" {
-		k.name = productString(file)
-	}
-	k.plugged = k.hardware.Bus != devices.USB || justConnected(k.parent)
+	k.container, k.name = of.Container, of.Reported
+	k.plugged = k.hardware.Bus != devices.USB || wasUnpowered(k.parent)
 	return k, nil
 }
 
@@ -81,11 +77,15 @@ func productString(file windows.Handle) string {
 	return windows.UTF16ToString(b)
 }
 
-// justConnected is false if Windows says that a USB device has been connected for longer than its interfaces take to appear.
-func justConnected(instance string) bool {
+// wasUnpowered reports whether the USB device with an instance id, or with that of an interface, surely had no power until it arrived, as on
+// Linux: not if it has been connected for longer than its interfaces take to appear, if the hub above it came with it, or if Windows does
+// not know.
+func wasUnpowered(instance string) bool {
 	if interfaceID.MatchString(instance) {
 		instance = platformwindows.Parent(instance)
 	}
-	arrived := platformwindows.PropertiesOf(instance).Arrived
-	return arrived.IsZero() || time.Since(arrived) < arrivalTime
+	device := platformwindows.PropertiesOf(instance)
+	hub := platformwindows.PropertiesOf(device.Parent)
+	return !device.Arrived.IsZero() && !hub.Arrived.IsZero() &&
+		time.Since(device.Arrived) < arrivalTime && device.Arrived.Sub(hub.Arrived) >= arrivalTime
 }

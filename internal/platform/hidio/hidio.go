@@ -3,6 +3,7 @@ package hidio
 
 import (
 	"errors"
+	"time"
 
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
@@ -55,16 +56,42 @@ type presenceID any
 type entry struct {
 	id         presenceID
 	device     hid.Device
-	plugged    bool          // if it is new: it was plugged in, and not just bound to its driver again
+	plugged    bool          // if it is new: it surely had no power before
 	unreadable *health.Error // why it could not be read: only device.Node is valid then
 }
 
 // connection is an open device.
 type connection interface {
-	// read waits for a report. It calls drained whenever it finds none waiting.
-	read(report []byte, drained func()) (n int, err error)
+	// channels are the queues in which the OS keeps the device's reports.
+	channels() []channel
+	// amend returns the device with what is known only now that it is open. Of its descriptor it leaves only what is open.
+	amend(hid.Device) hid.Device
+	// refused are the parts of the device that could not be opened. openRest tries these alone again; it may hang, and its error means that
+	// no more is open than before.
+	refused() []refusal
+	openRest() error
 	// request performs a request and returns the report, if one is to be read. It may hang, and is not called again meanwhile.
 	request(hid.Request) (report []byte, err error)
-	// close ends read. It may wait until the OS has finished a request.
+	// close ends all reading. It may wait until the OS has finished a request.
 	close() error
+}
+
+// refusal is why a part of a device is not open.
+type refusal struct {
+	part string // for people
+	err  error
+}
+
+// whole is a connection to a device that is open as a whole, and known before.
+type whole struct{}
+
+func (whole) amend(d hid.Device) hid.Device { return d }
+func (whole) refused() []refusal            { return nil }
+func (whole) openRest() error               { return nil }
+
+// channel is a queue of reports. One goroutine reads it.
+type channel interface {
+	// read waits for a report until a time, unless that is zero; the error is then os.ErrDeadlineExceeded. Whenever it finds none waiting
+	// it calls empty, with a time before it looked.
+	read(report []byte, until time.Time, empty func(at time.Time)) (n int, err error)
 }

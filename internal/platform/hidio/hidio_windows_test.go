@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,48 @@ func TestHIDOfWindowsComesAndGoes(t *testing.T) {
 		require.Empty(t, events.expect(t, hid.Gone, plugged.Instance()).Error)
 	}
 	require.Empty(t, events)
+}
+
+// What comes with the hub above it, as a dock is connected, may have kept its power.
+func TestHIDOfWindowsThatComesWithItsHub(t *testing.T) {
+	platformtest.NoLeak(t)
+	_, events := openHID(t)
+	fake := headset(0)
+	fake.HubAge = "3s"
+	plugged := fake.Plug(t)
+	require.False(t, events.expect(t, hid.Attached, plugged.Instance()).Plugged)
+}
+
+// Windows gives every report of a collection the length of the longest.
+func TestHIDOfWindowsReportsAreNotPadded(t *testing.T) {
+	platformtest.NoLeak(t)
+	fake := headset(0)
+	fake.Descriptor = append([]byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x15\x00\x25\xff\x85\x02\x95\x07\x09\x02\x81\x02\x85\x03\x95\x01\x09\x03\x81\x02"), standin.Control+"\xc0"...)
+	plugged := fake.Plug(t)
+	_, events := openHID(t)
+	events.expect(t, hid.Attached, plugged.Instance())
+	plugged.Send("\x03\x07\x00\x00\x00\x00\x00\x00")
+	require.Equal(t, "\x03\x07", string(events.expect(t, hid.Report, plugged.Instance()).Data))
+}
+
+// A collection is a channel of its own.
+func TestHIDOfWindowsChannels(t *testing.T) {
+	platformtest.NoLeak(t)
+	fake := headset(0)
+	fake.Descriptor, fake.Collections = append([]byte("\x05\x0c\x09\x01\xa1\x01\x85\x02\x15\x00\x25\x01\x75\x01\x95\x08\x09\xe9\x81\x02\xc0"), fake.Descriptor...), 2
+	plugged := fake.Plug(t)
+	_, events := openHID(t)
+	events.expect(t, hid.Attached, plugged.Instance())
+	by := make(map[byte]int)
+	for _, r := range []string{"\x02\x01", "\x01\x03", "\x01\x00"} {
+		plugged.Send(r)
+		e := events.expect(t, hid.Report, plugged.Instance())
+		require.Equal(t, r, string(e.Data))
+		require.False(t, e.Since.IsZero())
+		require.False(t, e.Since.After(e.At))
+		by[e.Data[0]] = e.Channel
+	}
+	require.Equal(t, map[byte]int{2: 0, 1: 1}, by)
 }
 
 func TestHIDOfWindowsIsAsked(t *testing.T) {
@@ -333,13 +376,13 @@ func TestHIDOfWindowsNames(t *testing.T) {
 		require.NoError(t, err)
 		entries, err := h.list()
 		require.NoError(t, err)
-		for _, e := range entries {
-			if e.device.Node == fake.Instance() {
-				require.Equal(t, c.want, e.device.Name)
-				c.want = ""
-			}
-		}
-		require.Empty(t, c.want, "it is not listed")
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.device.Node == fake.Instance() })
+		require.GreaterOrEqual(t, i, 0, "it is not listed")
+		require.Equal(t, c.reported, entries[i].device.Name, "a device that nobody wants is not asked")
+		conn, err := h.open(fake.Instance())
+		require.NoError(t, err)
+		require.Equal(t, c.want, conn.amend(entries[i].device).Name)
+		require.NoError(t, conn.close())
 		plugged.Unplug()
 	}
 }

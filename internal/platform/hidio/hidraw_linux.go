@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -27,14 +29,16 @@ type hidraw struct {
 	log      *slog.Logger
 	hotplug  *linux.Hotplug
 
-	known    map[sysfsID]known
-	detached map[sysfsID]bool // USB interfaces that are present although a HID device of theirs has gone
+	known map[sysfsID]known
+	// kept are USB interfaces, or else their USB devices, that are present although a HID device of theirs has gone: they have kept their
+	// power.
+	kept map[sysfsID]bool
 }
 
 // known is a listed device.
 type known struct {
 	entry
-	iface sysfsID // its USB interface; zero: none
+	iface, usb sysfsID // its USB interface and device; zero: none
 }
 
 // sysfsID identifies an entry of sysfs. The kernel numbers HID devices in the order of arrival, and the number is part of the path:
@@ -55,7 +59,7 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 
 func newHidraw(tree linux.Tree, log *slog.Logger) *hidraw {
 	return &hidraw{
-		Tree: tree, openNode: openNode, send: sendRequest, log: log, hotplug: new(linux.Hotplug), detached: make(map[sysfsID]bool),
+		Tree: tree, openNode: openNode, send: sendRequest, log: log, hotplug: new(linux.Hotplug), kept: make(map[sysfsID]bool),
 	}
 }
 
@@ -65,19 +69,22 @@ func (r *hidraw) list() ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	var ids []sysfsID
+	for _, path := range paths {
+		if id, ok := identify(path); ok && hidrawName.MatchString(filepath.Base(path)) { // an entry that leads nowhere is just going
+			ids = append(ids, id)
+		}
+	}
+	r.noteGone(ids) // before others are described: one of them may be the same device with its driver back
 	var entries []entry
 	found := make(map[sysfsID]known)
-	for _, path := range paths {
-		id, ok := identify(path)
-		if !hidrawName.MatchString(filepath.Base(path)) || !ok { // an entry that leads nowhere is just going
-			continue
-		}
+	for _, id := range ids {
 		k, ok := r.known[id]
 		if !ok {
 			if k, err = r.describe(id); err != nil {
 				if linux.Exists(id.path) {
 					e := entry{unreadable: health.Wrap(err, health.Unexplained, health.Warning, nil)}
-					e.device.Node = filepath.Base(path)
+					e.device.Node = filepath.Base(id.path)
 					entries = append(entries, e)
 				}
 				continue
@@ -86,18 +93,23 @@ func (r *hidraw) list() ([]entry, error) {
 		found[id] = k
 		entries = append(entries, k.entry)
 	}
-	for id, k := range r.known {
-		if _, there := found[id]; !there {
-			r.detached[k.iface] = true
-		}
-	}
-	for id := range r.detached {
-		if now, _ := identify(id.path); now != id {
-			delete(r.detached, id)
-		}
-	}
 	r.known = found
 	return entries, nil
+}
+
+// noteGone notes what has kept its power although a HID device of it is not among the present ones any more: a program may take an
+// interface from its driver, or an administrator the authorization from the device, and give it back.
+func (r *hidraw) noteGone(present []sysfsID) {
+	for id, k := range r.known {
+		switch {
+		case slices.Contains(present, id):
+		case k.iface.isPresent():
+			r.kept[k.iface] = true
+		case k.usb.isPresent():
+			r.kept[k.usb] = true
+		}
+	}
+	maps.DeleteFunc(r.kept, func(id sysfsID, _ bool) bool { return !id.isPresent() })
 }
 
 func (r *hidraw) describe(id sysfsID) (known, error) {
@@ -105,10 +117,11 @@ func (r *hidraw) describe(id sysfsID) (known, error) {
 	if err != nil {
 		return known{}, err
 	}
-	k := known{entry: entry{id: id, device: device, plugged: justConnected(device.Bus, id.path)}}
+	k := known{entry: entry{id: id, device: device, plugged: wasUnpowered(device.Bus, id.path)}}
 	if dir := usbInterfaceDir(id.path); dir != "" {
 		k.iface, _ = identify(dir)
-		k.plugged = k.plugged && !r.detached[k.iface]
+		k.usb, _ = identify(filepath.Dir(dir))
+		k.plugged = k.plugged && !r.kept[k.iface] && !r.kept[k.usb]
 	}
 	return k, nil
 }

@@ -1,6 +1,7 @@
 package hidio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 )
 
 const (
-	// readRetry is when a failed Read, and a device that another program has exclusively, are tried again without an event.
+	// readRetry is when a failed Read, a device whose reading has failed, and one that another program has exclusively, are tried again
+	// without an event.
 	readRetry = 30 * time.Second
 	// openTimeout is how long one Read waits for devices that are being opened: the first reader of a device wakes it, which normally
 	// takes 50 ms.
@@ -62,16 +64,20 @@ type presence struct {
 	opening *opening      // not nil while it is being opened
 	port    *port         // not nil while it is being read
 	broken  bool          // its reading has failed
+	again   time.Time     // when it is to be opened again if it is broken
 	err     error         // why it is not read
 	failing time.Time     // since when
+	failed  time.Time     // when that was last found
 	denied  *health.Error // the reason in the last event, if that was Denied
 }
 
 // opening is a call of a backend's open, and its results.
 type opening struct {
 	*platform.Call
-	conn connection
-	err  error
+	began  time.Time
+	conn   connection
+	device hid.Device
+	err    error
 }
 
 // New returns the HID devices of the OS below the folder root, or of the running system if root is "". want decides which devices to
@@ -262,12 +268,13 @@ func (h *manager) scan() ([]*presence, error) {
 	return present, nil
 }
 
-// review checks whether a device has failed since the last Read. A device that cannot be read any more is usually being removed: it is
-// opened again only after an event of the OS or a Refresh.
+// review checks whether a device has failed since the last Read. One that cannot be read any more is usually being removed; but a reset, or
+// a link that dropped, ends reading as well, so it is opened again for as long as the OS lists it: at openRetries after the failure, then
+// every readRetry, and at once after an event of the OS or a Refresh.
 func (h *manager) review(p *presence, again bool) {
 	if p.port != nil {
 		if failure := p.port.failed.Load(); failure != nil {
-			p.broken = true
+			p.broken, p.again = true, time.Time{}
 			p.noteFailure(*failure)
 			h.forget(p)
 		}
@@ -296,17 +303,32 @@ func (h *manager) release(p *presence) {
 	} else if p.denied != nil {
 		h.handle(gone)
 	}
-	*p = presence{entry: entry{device: p.device, id: p.id}, broken: p.broken, err: p.err, failing: p.failing}
+	*p = presence{entry: entry{device: p.device, id: p.id}, broken: p.broken, again: p.again, err: p.err, failing: p.failing, failed: p.failed}
 }
 
-// startOpening begins to open a device unless it is open.
+// startOpening begins to open a device, or what is not open of it, unless it has failed and is not to be tried again yet.
 func (h *manager) startOpening(p *presence) {
-	if p.port != nil || p.opening != nil || p.broken {
+	due, open := !time.Now().Before(p.again), func() (connection, error) { return h.backend.open(p.device.Node) }
+	switch {
+	case p.opening != nil, p.broken && (!due || p.again.IsZero()):
 		return
+	case p.port != nil:
+		conn := p.port.conn
+		if len(conn.refused()) == 0 || !due {
+			return
+		}
+		open = func() (connection, error) { return conn, conn.openRest() }
 	}
-	o, node := &opening{Call: platform.NewCall(h.changed.Notify)}, p.device.Node
+	p.again = time.Time{}
+	o, device := &opening{Call: platform.NewCall(h.changed.Notify), began: time.Now()}, p.device
 	p.opening = o
-	h.working.Go(func() { o.Do(func() { o.conn, o.err = h.backend.open(node) }) })
+	h.working.Go(func() {
+		o.Do(func() {
+			if o.conn, o.err = open(); o.err == nil {
+				o.device = o.conn.amend(device)
+			}
+		})
+	})
 }
 
 // abandon has a device that is being opened closed as soon as it is open.
@@ -332,53 +354,74 @@ func (h *manager) awaitOpening(ctx context.Context, p *presence) {
 		switch {
 		case !done && h.ctx.Err() != nil:
 			return
+		case done && o.err == nil:
+			h.handleOpened(p, o)
+		case p.port != nil: // what is open of it is read all the same
 		case !done:
 			p.noteFailure(platform.ErrNoAnswer)
-		case o.err != nil:
-			p.noteFailure(o.err)
 		default:
-			h.handleOpened(p, o.conn)
+			p.noteFailure(o.err)
 		}
 	}
 	if p.port == nil {
 		h.reportUnread(p)
+	} else {
+		h.reportRefused(p)
 	}
 }
 
-func (h *manager) handleOpened(p *presence, conn connection) {
-	p.port = newPort(h, p.device.Node, conn)
-	h.mu.Lock()
-	h.ports[p.device.Node] = p.port // before the event, which may lead to requests
-	h.mu.Unlock()
-	device := p.device
-	p.port.emit(hid.Event{Kind: hid.Attached, Device: &device, Plugged: p.arrived && p.plugged, At: time.Now()})
-	p.arrived, p.denied, p.err = false, nil, nil
-	h.working.Go(p.port.read)
+// handleOpened handles that a device is open, or more of it than before: it is then Attached once more, without having been Gone.
+func (h *manager) handleOpened(p *presence, o *opening) {
+	if p.port == nil {
+		p.port = newPort(h, p.device.Node, o.conn)
+		h.mu.Lock()
+		h.ports[p.device.Node] = p.port // before the event, which may lead to requests
+		h.mu.Unlock()
+	}
+	p.port.emit(hid.Event{Kind: hid.Attached, Device: &o.device, Plugged: p.arrived && p.plugged, At: time.Now()})
+	p.arrived, p.broken, p.denied, p.err = false, false, nil, nil
+	p.port.read(o.began)
 }
 
-// noteFailure records why a device is not read. A changed reason is not a new failure: a device that hangs and then fails would be
-// retried for ever.
+// reportRefused notes what is not read of a device that is read otherwise, and has that alone tried again.
+func (h *manager) reportRefused(p *presence) {
+	refused := p.port.conn.refused()
+	if len(refused) == 0 {
+		return
+	}
+	wait := platform.NextTry(p.port.opened, openRetries)
+	h.tryAgain(p, cmp.Or(wait, readRetry))
+	if wait > 0 { // as for a whole device
+		return
+	}
+	for _, r := range refused {
+		h.note(p.device.String(), openTrouble(r.part, r.err))
+	}
+}
+
+// noteFailure records why a device is not read. Neither a changed reason nor a failure soon after it could be opened again is a new failure:
+// a device that hangs and then fails, or that fails whenever it is read, would be retried for ever.
 func (p *presence) noteFailure(err error) {
-	if p.err == nil {
-		p.failing = time.Now()
+	now := time.Now()
+	if p.err == nil && now.Sub(p.failed) >= 2*readRetry {
+		p.failing = now
 	}
-	p.err = err
+	p.err, p.failed = err, now
 }
 
 // reportUnread handles a device that is not read: it is retried silently a few times, then reported. Access to a device that was there
 // from the start does not appear by itself.
 func (h *manager) reportUnread(p *presence) {
-	if p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission) {
-		if wait := platform.NextTry(p.failing, openRetries); wait > 0 {
-			h.retry = platform.Sooner(h.retry, wait)
-			if p.denied != nil { // what was reported stands until then
-				h.note(p.device.String(), p.denied)
-			}
-			return
+	wait := platform.NextTry(p.failing, openRetries)
+	if wait > 0 && (p.arrived || p.broken || !errors.Is(p.err, fs.ErrPermission)) {
+		h.tryAgain(p, wait)
+		if p.denied != nil { // what was reported stands until then
+			h.note(p.device.String(), p.denied)
 		}
+		return
 	}
-	if errors.Is(p.err, errBusy) { // there is no event when that ends
-		h.retry = platform.Sooner(h.retry, readRetry)
+	if p.broken || errors.Is(p.err, errBusy) { // there is no event when that ends
+		h.tryAgain(p, readRetry)
 	}
 	trouble := openTrouble(h.backend.path(p.device.Node), p.err)
 	h.note(p.device.String(), trouble)
@@ -391,6 +434,15 @@ func (h *manager) reportUnread(p *presence) {
 	h.handle(hid.Event{
 		Kind: hid.Denied, Node: device.Node, Device: &device, Error: trouble.Error(), Reason: &trouble.Condition, At: time.Now(),
 	})
+}
+
+// tryAgain makes a Read due after a wait, or sooner if the device is to be tried sooner already.
+func (h *manager) tryAgain(p *presence, wait time.Duration) {
+	now := time.Now()
+	if !now.Before(p.again) {
+		p.again = now.Add(wait)
+	}
+	h.retry = platform.Sooner(h.retry, p.again.Sub(now))
 }
 
 func (h *manager) note(device string, trouble *health.Error) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,7 @@ const maxIoctlSize = 1<<13 - 1
 
 // node is the connection to an open device.
 type node struct {
+	whole
 	file *os.File
 	raw  syscall.RawConn
 	send sender
@@ -41,17 +43,21 @@ func newNode(file *os.File, send sender) (*node, error) {
 		_ = file.Close()
 		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
 	}
-	return &node{file, raw, send}, nil
+	return &node{file: file, raw: raw, send: send}, nil
 }
 
-func (n *node) read(report []byte, drained func()) (size int, err error) {
+func (n *node) channels() []channel { return []channel{n} }
+
+func (n *node) read(report []byte, until time.Time, empty func(time.Time)) (size int, err error) {
+	_ = n.file.SetReadDeadline(until) // a file that knows none is waited for
 	waitErr := n.raw.Read(func(fd uintptr) bool {
 		for {
+			looked := time.Now()
 			size, err = unix.Read(int(fd), report)
 			switch {
 			case errors.Is(err, unix.EINTR):
 			case errors.Is(err, unix.EAGAIN):
-				drained()
+				empty(looked)
 				return false
 			default:
 				return true

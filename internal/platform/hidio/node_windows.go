@@ -1,6 +1,7 @@
 package hidio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,45 +19,130 @@ import (
 // transferTimeout is how long a device may take for one transfer.
 const transferTimeout = 5 * time.Second
 
-// node is the connection to an interface with all its collections open.
+// node is the connection to an interface. Its collections are opened one by one: a program that keeps one to itself keeps no other.
 type node struct {
-	parts []*part
-	stop  windows.Handle // an event
+	stop    windows.Handle // an event
+	closing sync.Once
 
 	mu     sync.Mutex
 	closed bool
+	parts  []*part        // what is open, in the order of opening
+	shut   []*shut        // what is not
 	users  sync.WaitGroup // of the handles
 }
 
 // part is an open collection.
 type part struct {
 	*collection
+	node    *node
 	file    windows.Handle
-	reading *transfer // nil: it has no input reports
+	desc    *descriptor.Descriptor // nil: unknown
+	reading *transfer              // nil: it has no input reports
 	report  []byte
 }
 
-func openNode(of []*collection) (_ *node, err error) {
-	n := new(node)
-	if n.stop, err = windows.CreateEvent(nil, 1, 0, nil); err != nil {
+// shut is a collection that cannot be opened.
+type shut struct {
+	*collection
+	err error
+}
+
+// openNode opens those collections that can be opened. The error is that of the first if there is none.
+func openNode(of []*collection) (*node, error) {
+	stop, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
 		return nil, err
 	}
+	n := &node{stop: stop}
 	for _, c := range of {
-		file, err := openPath(c.path, windows.GENERIC_READ)
-		if err != nil {
-			return nil, errors.Join(openError(err), n.close())
-		}
-		p := &part{collection: c, file: file}
-		n.parts = append(n.parts, p)
-		if length := c.Lengths[descriptor.Input]; length > 0 {
-			if p.reading, err = newTransfer(file); err != nil {
-				return nil, errors.Join(err, n.close())
-			}
-			p.report = make([]byte, length)
-			p.reading.pinned.Pin(&p.report[0])
-		}
+		n.shut = append(n.shut, &shut{collection: c})
+	}
+	if err := n.openRest(); err != nil {
+		return nil, errors.Join(err, n.close())
 	}
 	return n, nil
+}
+
+func (n *node) openRest() (err error) {
+	if err := n.use(); err != nil {
+		return err
+	}
+	defer n.users.Done()
+	n.mu.Lock()
+	rest := n.shut
+	n.mu.Unlock()
+	opened := false
+	for _, s := range rest {
+		var p *part
+		if p, s.err = n.openPart(s.collection); s.err != nil {
+			err = cmp.Or(err, s.err)
+			continue
+		}
+		opened = true
+		n.mu.Lock()
+		n.parts = append(n.parts, p)
+		n.shut = slices.DeleteFunc(slices.Clone(n.shut), func(o *shut) bool { return o == s })
+		n.mu.Unlock()
+	}
+	if opened {
+		return nil
+	}
+	return err
+}
+
+func (n *node) openPart(c *collection) (_ *part, err error) {
+	p := &part{collection: c, node: n, desc: hid.Describe(hid.Device{Descriptor: c.Descriptor})}
+	if p.file, err = openPath(c.path, windows.GENERIC_READ); err != nil {
+		return nil, openError(err)
+	}
+	if length := c.Lengths[descriptor.Input]; length > 0 {
+		if p.reading, err = newTransfer(p.file); err != nil {
+			return nil, errors.Join(err, windows.CloseHandle(p.file))
+		}
+		p.report = make([]byte, length)
+		p.reading.pinned.Pin(&p.report[0])
+	}
+	return p, nil
+}
+
+func (n *node) open() []*part {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.parts)
+}
+
+func (n *node) channels() (channels []channel) {
+	for _, p := range n.open() {
+		if p.reading != nil {
+			channels = append(channels, p)
+		}
+	}
+	return channels
+}
+
+func (n *node) refused() (refused []refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.shut {
+		refused = append(refused, refusal{s.instance, s.err})
+	}
+	return refused
+}
+
+// amend asks the device for a name that is otherwise unknown, and leaves only what is open in the descriptor.
+func (n *node) amend(d hid.Device) hid.Device {
+	parts := n.open()
+	if d.Name == "" {
+		d.Name = productString(parts[0].file)
+	}
+	if len(n.refused()) > 0 {
+		var open []*collection
+		for _, p := range parts {
+			open = append(open, p.collection)
+		}
+		d.Descriptor = joinDescriptors(open)
+	}
+	return d
 }
 
 // openError distinguishes exclusive access of another program, which is Windows' only reason to deny access, from other errors.
@@ -78,57 +164,58 @@ func (n *node) use() error {
 	return nil
 }
 
-func (n *node) close() error {
-	n.mu.Lock()
-	n.closed = true
-	n.mu.Unlock()
-	err := windows.SetEvent(n.stop)
-	n.users.Wait()
-	for _, p := range n.parts {
-		if p.reading != nil {
-			p.reading.cancel()
-			p.reading.release()
+func (n *node) close() (err error) {
+	n.closing.Do(func() {
+		n.mu.Lock()
+		n.closed = true
+		n.mu.Unlock()
+		err = windows.SetEvent(n.stop)
+		n.users.Wait()
+		for _, p := range n.parts {
+			if p.reading != nil {
+				p.reading.cancel()
+				p.reading.release()
+			}
+			err = errors.Join(err, windows.CloseHandle(p.file))
 		}
-		err = errors.Join(err, windows.CloseHandle(p.file))
-	}
-	return errors.Join(err, windows.CloseHandle(n.stop))
+		err = errors.Join(err, windows.CloseHandle(n.stop))
+	})
+	return err
 }
 
-// read returns the next report of any collection.
-func (n *node) read(report []byte, drained func()) (int, error) {
-	if err := n.use(); err != nil {
+func (p *part) read(report []byte, until time.Time, empty func(time.Time)) (int, error) {
+	if err := p.node.use(); err != nil {
 		return 0, err
 	}
-	defer n.users.Done()
-	events, readers := []windows.Handle{n.stop}, []*part{nil}
-	for _, p := range n.parts {
-		if p.reading == nil {
-			continue
+	defer p.node.users.Done()
+	if !p.reading.pending {
+		if err := p.startReading(); err != nil {
+			return 0, err
 		}
-		if !p.reading.pending {
-			if err := p.startReading(); err != nil {
-				return 0, err
-			}
-		}
-		events, readers = append(events, p.reading.over.HEvent), append(readers, p)
 	}
+	events, looked := []windows.Handle{p.node.stop, p.reading.over.HEvent}, time.Now()
 	which, err := windows.WaitForMultipleObjects(events, false, 0)
 	if which == uint32(windows.WAIT_TIMEOUT) {
-		drained()
-		which, err = windows.WaitForMultipleObjects(events, false, windows.INFINITE)
+		empty(looked)
+		limit := uint32(windows.INFINITE)
+		if !until.IsZero() {
+			limit = uint32(max(time.Until(until).Milliseconds(), 1))
+		}
+		which, err = windows.WaitForMultipleObjects(events, false, limit)
 	}
 	switch {
 	case err != nil:
 		return 0, err
 	case which == windows.WAIT_OBJECT_0:
 		return 0, os.ErrClosed
+	case which == uint32(windows.WAIT_TIMEOUT):
+		return 0, os.ErrDeadlineExceeded
 	}
-	p := readers[which-windows.WAIT_OBJECT_0]
 	size, err := p.reading.finish()
 	if err != nil {
 		return 0, err
 	}
-	sent := p.unframe(p.report[:size])
+	sent := p.unframe(p.desc, p.report[:size])
 	if len(sent) == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -172,11 +259,19 @@ func (n *node) request(r hid.Request) ([]byte, error) {
 
 // find returns the collection that has the report.
 func (n *node) find(kind descriptor.Kind, number byte) (*part, error) {
-	i := slices.IndexFunc(n.parts, func(p *part) bool { return p.has(kind, number) })
-	if i < 0 {
-		return nil, fmt.Errorf("the device has no %s report %#02x", kind, number)
+	for _, p := range n.open() {
+		if p.has(kind, number) {
+			return p, nil
+		}
 	}
-	return n.parts[i], nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.shut {
+		if s.has(kind, number) {
+			return nil, fmt.Errorf("the collection with the %s report %#02x is not open: %w", kind, number, s.err)
+		}
+	}
+	return nil, fmt.Errorf("the device has no %s report %#02x", kind, number)
 }
 
 func (n *node) write(report []byte) error {

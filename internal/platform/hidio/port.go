@@ -3,7 +3,9 @@ package hidio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,18 +21,23 @@ const (
 	maxQueued = 32
 	// requestTimeout bounds one request. The OS gives each transfer some 5 s, and a request may need two.
 	requestTimeout = 12 * time.Second
+	// firstLook and lastLook are how long after a report its queue is looked at again, so that the next report's Since is closer to it than
+	// to this one. Each time is twice the one before. The last exceeds any debounce time.
+	firstLook = 5 * time.Millisecond
+	lastLook  = 5120 * time.Millisecond
 )
 
-// port is an open device. One goroutine reads it, and another sends while there are requests.
+// port is an open device. One goroutine reads each of its channels, and another sends while there are requests.
 type port struct {
-	node   string
-	conn   connection
-	source *manager
-	ctx    context.Context // ends when the port closes
-	cancel context.CancelFunc
-	once   sync.Once
+	node    string
+	conn    connection
+	opened  time.Time
+	readers int // how many channels are read
+	source  *manager
+	ctx     context.Context // ends when the port closes
+	cancel  context.CancelFunc
+	once    sync.Once
 
-	burst  int                   // reports read since the queue was last empty; of the reading goroutine
 	failed atomic.Pointer[error] // why reading has failed; nil: it has not
 
 	emitting sync.Mutex
@@ -51,7 +58,7 @@ type job struct {
 }
 
 func newPort(h *manager, node string, conn connection) *port {
-	p := &port{node: node, conn: conn, source: h, calls: platform.NewCallGuard()}
+	p := &port{node: node, conn: conn, opened: time.Now(), source: h, calls: platform.NewCallGuard()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -86,35 +93,67 @@ func (p *port) close() {
 	})
 }
 
-// read reports what the device sends until that fails.
-func (p *port) read() {
+// reader reads one channel of a port.
+type reader struct {
+	*port
+	channel
+	number int
+	empty  time.Time     // when the queue was last known to be empty
+	look   time.Duration // how long to wait until it is looked at again; more than lastLook: until the next report
+	burst  int           // reports read since it was last empty
+}
+
+// read starts to read the channels that are not read yet. They were opened, and empty, at or after a given time.
+func (p *port) read(opened time.Time) {
+	channels := p.conn.channels()
+	for ; p.readers < len(channels); p.readers++ {
+		r := &reader{port: p, channel: channels[p.readers], number: p.readers, empty: opened, look: firstLook}
+		p.source.working.Go(r.run)
+	}
+}
+
+// run reports what the device sends until that fails.
+func (r *reader) run() {
 	report := make([]byte, maxReport)
 	for {
-		n, err := p.conn.read(report, p.noteDrained)
+		n, err := r.channel.read(report, r.nextLook(), r.noteEmpty)
 		at := time.Now()
-		if p.ctx.Err() != nil {
+		switch {
+		case r.ctx.Err() != nil:
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			continue
+		case err != nil:
+			r.fail(err, at)
 			return
 		}
-		if err != nil {
-			p.fail(err, at)
-			return
-		}
-		p.emit(hid.Event{Kind: hid.Report, Data: bytes.Clone(report[:n]), At: at})
-		p.burst++
-		if p.burst%p.source.backend.backlog() == 0 {
-			p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
+		r.emit(hid.Event{Kind: hid.Report, Data: bytes.Clone(report[:n]), Since: r.empty, At: at, Channel: r.number})
+		r.look = firstLook
+		r.burst++
+		if r.burst%r.source.backend.backlog() == 0 {
+			r.emit(hid.Event{Kind: hid.Lost, At: time.Now(), Channel: r.number})
 		}
 	}
 }
 
-// noteDrained notes that no report waits. An OS queues backlog reports for a reader and silently drops what comes while the queue is
-// full. It does not say so, but then at least that many are read in a row: so reports may have been lost after each backlog of reports in
-// a row (what was dropped came later than those), and at the end of a row that was longer.
-func (p *port) noteDrained() {
-	if backlog := p.source.backend.backlog(); p.burst > backlog && p.burst%backlog != 0 {
-		p.emit(hid.Event{Kind: hid.Lost, At: time.Now()})
+// nextLook returns when to look at the queue again if there is no report before. A silent device costs nothing.
+func (r *reader) nextLook() time.Time {
+	if r.look > lastLook {
+		return time.Time{}
 	}
-	p.burst = 0
+	at := time.Now().Add(r.look)
+	r.look *= 2
+	return at
+}
+
+// noteEmpty notes that no report waited at a time. An OS queues backlog reports for a reader and silently drops what comes while the
+// queue is full. It does not say so, but then at least that many are read in a row: so reports may have been lost after each backlog of
+// reports in a row (what was dropped came later than those), and at the end of a row that was longer.
+func (r *reader) noteEmpty(at time.Time) {
+	if backlog := r.source.backend.backlog(); r.burst > backlog && r.burst%backlog != 0 {
+		r.emit(hid.Event{Kind: hid.Lost, At: time.Now(), Channel: r.number})
+	}
+	r.burst, r.empty = 0, at
 }
 
 // fail reports that the device is gone, with the reason unless it was unplugged.
@@ -126,7 +165,7 @@ func (p *port) fail(err error, at time.Time) {
 	}
 	p.emit(gone)
 	p.close()
-	p.failed.Store(&err)
+	p.failed.CompareAndSwap(nil, &err)
 	p.source.changed.Notify()
 }
 

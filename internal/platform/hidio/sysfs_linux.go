@@ -30,6 +30,12 @@ func identify(path string) (sysfsID, bool) {
 	return sysfsID{path, linux.Inode(info)}, true
 }
 
+// isPresent reports whether the entry is there.
+func (id sysfsID) isPresent() bool {
+	now, ok := identify(id.path)
+	return ok && now == id
+}
+
 // describe reads what the kernel knows of the device of a hidraw node with its sysfs entry at path.
 func describe(path string) (hid.Device, error) {
 	dir := filepath.Join(path, "device")
@@ -62,18 +68,49 @@ func describe(path string) (hid.Device, error) {
 // even on a slow machine.
 const arrivalTime = 30 * time.Second
 
-// justConnected is false if the kernel says that the USB device of the sysfs entry at path has been connected for longer than its
-// interfaces take to appear: then only its driver is new, as after a program had exclusive access to the interface.
-func justConnected(bus devices.Bus, path string) bool {
+// wasUnpowered reports whether the device of the sysfs entry at path surely had no power until it arrived. That is not so if
+//   - its USB device has been connected for longer than its interfaces take to appear: then only its driver is new, as after a program had
+//     exclusive access to the interface;
+//   - it says that it has power of its own;
+//   - the hub above it came with it, as when a dock, a monitor or a switch between computers is connected, which may have kept its power;
+//   - the kernel does not say.
+func wasUnpowered(bus devices.Bus, path string) bool {
 	usb, ok := linux.USBParent(path)
 	if bus != devices.USB || !ok {
 		return true
 	}
 	root, _, _ := linux.SplitSysfs(path)
-	dir := filepath.Join(root, strings.TrimPrefix(usb.Container, "usb:"))
-	ms, err := strconv.ParseInt(linux.Attribute(dir, "power/connected_duration"), 10, 64)
-	return err != nil || time.Duration(ms)*time.Millisecond < arrivalTime
+	place := strings.TrimPrefix(usb.Container, "usb:")
+	dir := filepath.Join(root, place)
+	age, known := connectedFor(dir)
+	if !known || age >= arrivalTime || isSelfPowered(dir) {
+		return false
+	}
+	hub := filepath.Dir(dir)
+	for linux.Attribute(dir, "removable") == "fixed" && !isRootHub(hub) && !isSelfPowered(hub) { // the hub is part of the device
+		dir, hub = hub, filepath.Dir(hub)
+	}
+	if isRootHub(hub) && strings.HasPrefix(place, "platform"+string(filepath.Separator)) { // its controller is part of the machine
+		return true
+	}
+	hubAge, known := connectedFor(hub)
+	return known && hubAge-age >= arrivalTime
 }
+
+// connectedFor returns how long the USB device in a folder has been connected; false if the kernel does not say.
+func connectedFor(dir string) (time.Duration, bool) {
+	ms, err := strconv.ParseInt(linux.Attribute(dir, "power/connected_duration"), 10, 64)
+	return time.Duration(ms) * time.Millisecond, err == nil
+}
+
+// isSelfPowered reports whether the USB device in a folder says that it has power of its own (USB 2.0, table 9-10).
+func isSelfPowered(dir string) bool {
+	attributes, err := strconv.ParseUint(linux.Attribute(dir, "bmAttributes"), 16, 8)
+	return err == nil && attributes&0x40 != 0
+}
+
+// isRootHub reports whether a USB hub's folder is that of a controller, such as usb1.
+func isRootHub(dir string) bool { return strings.HasPrefix(filepath.Base(dir), "usb") }
 
 // readDescriptor returns nil if the report descriptor cannot be read or is too long.
 func readDescriptor(path string) []byte {

@@ -146,9 +146,10 @@ var (
 	friendly  = property{"{a45c254e-df1c-4efd-8020-67d146a850e0}", 14}
 	reported  = property{"{540b947e-8b40-45bc-a8a2-6a0b894cbda2}", 4}
 	container = property{"{8c7ed206-3f8a-4827-b3ab-ae9e1faefc6c}", 2}
+	arrived   = property{"{83da6326-97a6-4088-9453-a1923f573b29}", 102}
 )
 
-// has sets properties of a device: texts, and the GUID of its container.
+// has sets properties of a device: texts, the GUID of its container, and how long ago it arrived.
 func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *windows.DevInfoData) {
 	return func(list windows.DevInfo, info *windows.DevInfoData) {
 		for p, value := range properties {
@@ -156,7 +157,13 @@ func has(t *testing.T, properties map[property]string) func(windows.DevInfo, *wi
 			require.NoError(t, err)
 			key := windows.DEVPROPKEY{FmtID: windows.DEVPROPGUID(group), PID: windows.DEVPROPID(p.id)}
 			kind, data := windows.DEVPROP_TYPE_STRING, bytesOf(value)
-			if p == container {
+			switch p {
+			case arrived:
+				ago, err := time.ParseDuration(value)
+				require.NoError(t, err)
+				at := windows.NsecToFiletime(time.Now().Add(-ago).UnixNano())
+				kind, data = windows.DEVPROP_TYPE_FILETIME, (*[8]byte)(unsafe.Pointer(&at))[:]
+			case container:
 				guid, err := windows.GUIDFromString(value)
 				require.NoError(t, err)
 				kind, data = windows.DEVPROP_TYPE_GUID, (*[16]byte)(unsafe.Pointer(&guid))[:]

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,12 @@ type HID struct {
 	// Collections is the number of top-level collections in the descriptor, if more than one. Control is in the last.
 	Collections int
 	Place       int // tells several devices apart, which have one collection each
+	// HubAge is for how long the hub that it is plugged into has been there; empty: 1h.
+	HubAge string
 }
+
+// hub is the id of the hub that all devices are plugged into.
+const hub = `USB\ROOT_HUB30\SIDETONE`
 
 // Instance is the id of the interface.
 func (h HID) Instance() string {
@@ -80,7 +86,8 @@ func (h HID) Plug(t *testing.T) *Plugged {
 	require.NoError(t, key.SetDWordValue("PID", uint32(h.PID)))
 	require.NoError(t, key.SetStringValue("Product", h.Product))
 	whole := fmt.Sprintf(`USB\VID_%04X&PID_%04X\%s`, h.VID, h.PID, h.Serial)
-	device(t, whole, hidClass)
+	device(t, hub, hidClass, has(t, map[property]string{arrived: cmp.Or(h.HubAge, "1h")}))
+	device(t, whole, hidClass, has(t, map[property]string{parent: hub, arrived: "0s"}))
 	about := map[property]string{parent: whole, reported: h.Name}
 	if h.Container != "" {
 		about[container] = h.Container
