@@ -124,7 +124,7 @@ func registered(ctx context.Context, c *config.Config) *doctor.Service {
 	if address, err := app.AgentAddress(ctx, c, host); err == nil && there.Address != "" && there.Address != address {
 		return &doctor.Service{} // of another vendor
 	}
-	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running}
+	return &doctor.Service{Path: st.Path, Installed: st.Installed, Running: st.Running, Missing: st.Missing}
 }
 
 // asks is how often the agent is asked until its two answers have the same generation.

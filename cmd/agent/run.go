@@ -68,7 +68,8 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	defer log.flush()
 	cmd.Root().SetErr(log.stderr) // why the process ends must not keep it from ending, either
 	manager := service.NewNotifier(host.Getenv)
-	program, unknown := os.Executable()                                   // now: once the program is moved, the system tells its new place
+	program, unknown := os.Executable() // now: once the program is moved, the system tells its new place
+	program = service.LastingName(program, os.Args[0], host.Getenv)
 	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
 	var agent *app.App
 	supervised := host.Getenv(supervise.StopEventVariable) != ""

@@ -246,12 +246,13 @@ func thisAgent(args, trayFlags []string) (a service.Agent, err error) {
 	if err != nil {
 		return a, fmt.Errorf("find this program, which is to be started at log-in: %w", err)
 	}
-	tray := desktop.TrayEntry(brand.ProgramName(self), brand.TrayCommand(self), trayFlags)
+	program := service.LastingName(self, os.Args[0], host.Getenv)
+	tray := desktop.TrayEntry(brand.ProgramName(self), brand.TrayCommand(program), trayFlags)
 	if _, err := os.Stat(brand.TrayOf(self)); err != nil {
 		tray.Command = nil
 	}
 	return service.Agent{
-		Name: brand.ProgramName(self), Executable: self, Arguments: args, Tray: tray,
+		Name: brand.ProgramName(self), Executable: program, Arguments: args, Tray: tray,
 	}, nil
 }
 

@@ -69,6 +69,17 @@ func TestServiceWithoutManager(t *testing.T) {
 	comes(t, client, "the list of the new one", func() bool {
 		return len(client.Payloads()) > sent+1 && len(client.DevicesOf("123456789012345678")) == 1
 	})
+	gone := filepath.Join(folder, "gone")
+	text := read(t, entry)
+	require.NoError(t, os.WriteFile(entry, []byte(strings.ReplaceAll(text, "Exec=\"", "Exec=\""+gone)), 0o600)) // as an update may leave it
+	o = service("status")
+	require.Contains(t, o.stdout, "names a program that is not there: "+gone, "although it still runs")
+	require.Contains(t, o.stdout, "Run 'sidetone service install' again")
+	require.Contains(t, service("restart").stderr, "which is not there: run 'acme-agent service install' again")
+	require.Contains(t, sidetone(t, env, "doctor").stdout, "names a program that is not there: "+gone)
+	require.Contains(t, service(install...).stdout, "installed: it starts at the next log-in")
+	require.Equal(t, text, read(t, entry))
+
 	require.Contains(t, service("uninstall", "--print").stdout, " stop, and wait for the end of process ")
 	require.Contains(t, service("uninstall").stdout, "uninstalled")
 	payloads := client.Payloads()

@@ -97,7 +97,12 @@ func printService(out io.Writer, w words, st serviceStatus) error {
 	starts := map[bool]string{true: "enabled", false: "enabled.not"}
 	say("starter", "starter."+string(st.Kind), nil)
 	say("definition", map[bool]string{true: "path", false: "path.not"}[st.Installed], texts.Args{"path": st.Path})
-	say("login", starts[st.Enabled], nil)
+	if st.Missing == "" {
+		say("login", starts[st.Enabled], nil)
+	} else {
+		broken := health.Condition{Code: health.ServiceBroken, Args: health.Args{"path": st.Path, "program": st.Missing}}
+		row(t, w.Text("cli.service.login", nil), w.Message(broken)+" "+w.Remedy(broken))
+	}
 	say("tray", starts[st.Tray], nil)
 	say("runs", st.runs(), texts.Args{
 		"pid": strconv.Itoa(st.PID), "age": age(st.Since, w.now), "result": st.Result, "exit": strconv.Itoa(st.Exit),

@@ -44,7 +44,8 @@ type Facts struct {
 type Service struct {
 	Path      string // of the definition
 	Installed bool
-	Running   bool // as the service, not from a terminal
+	Running   bool   // as the service, not from a terminal
+	Missing   string // the program that it starts, which is not there; "": it is
 }
 
 // Examine checks every step on the way from the headset to the client, and returns the condition of each.
@@ -138,6 +139,8 @@ func (d *examination) agent() {
 	case d.Service == nil:
 	case !d.Service.Installed:
 		d.add(health.Info, health.ServiceMissing, "", nil)
+	case d.Service.Missing != "":
+		d.add(health.Problem, health.ServiceBroken, "", health.Args{"path": d.Service.Path, "program": d.Service.Missing})
 	case !d.Service.Running:
 		d.add(health.Warning, health.ServiceStopped, "", health.Args{"path": d.Service.Path})
 	}

@@ -92,6 +92,9 @@ func TestDiagnose(t *testing.T) {
 		{"service that does not run", func(p *doctortest.Machine) {
 			p.Service = &doctor.Service{Path: "/u/agent.service", Installed: true}
 		}, "agent", health.Warning, "start at log-in (/u/agent.service), but does not run that way", "'sidetone service start'"},
+		{"service whose program is gone", func(p *doctortest.Machine) {
+			p.Service = &doctor.Service{Path: "/u/agent.service", Installed: true, Running: true, Missing: "/nix/store/old/agent"}
+		}, "agent", health.Problem, "(/u/agent.service) names a program that is not there: /nix/store/old/agent", "'sidetone service install' again"},
 		{"no service", func(p *doctortest.Machine) { p.Service = &doctor.Service{} }, "agent", health.Info, "not installed to start at log-in", "'sidetone service install'"},
 		{"another catalogue", func(p *doctortest.Machine) { p.OwnCatalogue = "/new.yaml" }, "settings", health.Warning, "another catalogue than /new.yaml", "restart the agent"},
 

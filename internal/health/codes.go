@@ -10,6 +10,7 @@ const (
 	AgentUnreadable  Code = "agent.unreadable"  // something else answers at its address
 	AgentVersion     Code = "agent.other_version"
 	ServiceStopped   Code = "agent.service_stopped" // it is registered, and does not run
+	ServiceBroken    Code = "agent.service_broken"  // its definition names a program that is not there
 	ServiceMissing   Code = "agent.service_missing" // nothing starts it at log-in
 	AgentNotAsked    Code = "agent.not_asked"       // the command has looked itself
 	AgentPaused      Code = "agent.paused"

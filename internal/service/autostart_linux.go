@@ -111,6 +111,9 @@ func (s *autostart) start() (Step, error) {
 	if err != nil {
 		return Step{}, fmt.Errorf("%s: %w: '%s service install' writes it anew", s.path, err, s.Name)
 	}
+	if program := missing(words); program != "" {
+		return Step{}, leadsNowhere(s.path, program, s.Name)
+	}
 	return Step{"start in the background: " + strings.Join(words, " "), func(ctx context.Context) error {
 		ready, err := newReadiness()
 		if err != nil {
@@ -196,6 +199,7 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 	there := err == nil
 	st := State{
 		Kind: Autostart, Path: s.path, Installed: there, Enabled: there && s.desktop.Autostarts(s.entry()), Tray: s.desktop.Autostarts(s.Tray),
+		Missing: missing(commandOf(s.path)),
 	}
 	p, err := s.Running(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -203,6 +207,23 @@ func (s *autostart) State(ctx context.Context) (State, error) {
 	}
 	st.Running, st.PID, st.Since = err == nil, p.PID, p.Started
 	return st, err
+}
+
+// commandOf returns the command of an entry that we have written; nil: it is not there, or not ours.
+func commandOf(path string) []string {
+	text, _ := os.ReadFile(path)
+	words, _ := desktop.CommandIn(string(text))
+	return words
+}
+
+// missing returns the program of a command if it cannot be started; "": it can, or there is no command.
+func missing(command []string) string {
+	if len(command) > 0 {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			return command[0]
+		}
+	}
+	return ""
 }
 
 // Logs names the log file that the agent keeps without a journal, and shows its end.

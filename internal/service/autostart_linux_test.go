@@ -51,7 +51,9 @@ func TestAutostartEntry(t *testing.T) {
 	require.Empty(t, again)
 	st, err = m.State(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, State{Kind: Autostart, Path: path, Installed: true, Enabled: true}, st)
+	require.Equal(t, State{Kind: Autostart, Path: path, Installed: true, Enabled: true, Missing: a.Executable}, st)
+	_, err = m.Start(t.Context())
+	require.ErrorContains(t, err, path+" starts /opt/acme-agent, which is not there: run 'acme-agent service install' again")
 
 	a.Arguments = append(a.Arguments, "--log-level=debug")
 	changed, err := New(a, "", getenv)

@@ -80,10 +80,11 @@ type Manager interface {
 // State is the state of the registered agent.
 type State struct {
 	Kind      Kind      `json:"kind"`
-	Path      string    `json:"path"`      // of the definition
-	Installed bool      `json:"installed"` // the definition exists
-	Enabled   bool      `json:"enabled"`   // it starts at log-in
-	Tray      bool      `json:"tray"`      // the icon starts at log-in
+	Path      string    `json:"path"`              // of the definition
+	Installed bool      `json:"installed"`         // the definition exists
+	Missing   string    `json:"missing,omitempty"` // the program that the definition starts, if it is not there, as after an update that moved it
+	Enabled   bool      `json:"enabled"`           // it starts at log-in
+	Tray      bool      `json:"tray"`              // the icon starts at log-in
 	Running   bool      `json:"running"`
 	Waiting   bool      `json:"waiting,omitempty"` // it starts, or is about to be started again
 	PID       int       `json:"pid,omitempty"`

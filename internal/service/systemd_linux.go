@@ -193,12 +193,15 @@ func (s *systemd) needInstalled(ctx context.Context) (State, error) {
 	if err == nil && !st.Installed {
 		err = fmt.Errorf("%s is not installed: '%s service install' does that", s.unitName(), s.Name)
 	}
+	if err == nil && st.Missing != "" {
+		err = leadsNowhere(st.Path, st.Missing, s.Name)
+	}
 	return st, err
 }
 
 func (s *systemd) State(ctx context.Context) (State, error) {
 	out, err := s.output(ctx, "show", s.unitName(), "--property",
-		"LoadState,UnitFileState,ActiveState,MainPID,NRestarts,Result,ExecMainStatus,FragmentPath,ActiveEnterTimestampMonotonic")
+		"LoadState,UnitFileState,ActiveState,MainPID,NRestarts,Result,ExecMainStatus,FragmentPath,ActiveEnterTimestampMonotonic,ExecStart")
 	if err != nil {
 		return State{}, err
 	}
@@ -212,7 +215,8 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 		Kind: Systemd, Path: props["FragmentPath"], Installed: props["LoadState"] == "loaded",
 		Enabled: strings.HasPrefix(props["UnitFileState"], "enabled"),
 		Running: props["ActiveState"] == "active", Waiting: props["ActiveState"] == "activating",
-		PID: number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
+		Missing: missing(commandShown(props["ExecStart"])),
+		PID:     number("MainPID"), Restarts: number("NRestarts"), Exit: number("ExecMainStatus"),
 	}
 	st.Path = cmp.Or(st.Path, s.path)
 	if props["Result"] != "success" {
@@ -222,6 +226,21 @@ func (s *systemd) State(ctx context.Context) (State, error) {
 		st.Since = sinceBoot(number("ActiveEnterTimestampMonotonic"))
 	}
 	return st, nil
+}
+
+// commandShown returns the program that systemctl shows for ExecStart, as in "{ path=/usr/bin/agent ; argv[]=…"; nil: none.
+func commandShown(value string) []string {
+	_, rest, _ := strings.Cut(value, "{ path=")
+	program, _, _ := strings.Cut(rest, " ; argv[]=")
+	if program == "" {
+		return nil
+	}
+	return []string{program}
+}
+
+// leadsNowhere says that what starts the agent names a program that is not there.
+func leadsNowhere(path, program, name string) error {
+	return fmt.Errorf("%s starts %s, which is not there: run '%s service install' again", path, program, name)
 }
 
 // sinceBoot converts a reading of the monotonic clock, in microseconds, to a time.
