@@ -37,6 +37,7 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 			}
 			rule := base
 			rule.Path, rule.Link, rule.Firmware = r.path, r.Field == linkField, r.Firmware.compile()
+			rule.Urgent = r.Field == devices.HardwareMute
 			list = append(list, r.hidRules(rule, r.Field, levels[r.Field])...)
 			if r.reportsChanges() {
 				levels[r.Field] = append(slices.Clip(levels[r.Field]), r.path)

@@ -8,9 +8,16 @@ import (
 
 // applyAnchors sets toggles to the states of their anchors, and queries the anchors of those that need it.
 func (t *Tracker) applyAnchors(at, now time.Time) {
-	for d, s := range t.sensors() {
+	for _, s := range t.sensors() {
 		if s.pending.take(setToggles) && s.Value.Known() {
-			t.applyAnchor(d, s, at)
+			t.applyAnchor(s, at)
+		}
+		if s.pending.take(doubtToggles) {
+			for _, toggle := range t.sensors() {
+				if s.isAnchorOf(toggle) {
+					toggle.enter(onAnchorDoubted, devices.Unknown, at)
+				}
+			}
 		}
 	}
 	for _, s := range t.sensors() {
@@ -25,22 +32,18 @@ func (t *Tracker) applyAnchors(at, now time.Time) {
 
 // applyAnchor sets the toggles of an anchor. What arrives on another channel than the presses may overtake
 // them: an answer is void after a press since the query, and a press soon after it may be older than it.
-func (t *Tracker) applyAnchor(source *trackedDevice, anchor *sensor, at time.Time) {
-	for d, s := range t.sensors() {
-		otherChannel := d != source || anchor.exchange != nil && !anchor.exchange.answeredByReport()
+func (t *Tracker) applyAnchor(anchor *sensor, at time.Time) {
+	for _, s := range t.sensors() {
 		switch {
 		case !anchor.isAnchorOf(s):
-		case otherChannel && anchor.exchange != nil && !s.Pressed.Before(anchor.LastAsked):
+		case s.PressedOn != anchor.StatedOn && anchor.exchange != nil && !s.Pressed.Before(anchor.LastAsked):
 			s.enter(onAskedBefore, s.Value, at)
 		case anchor.Debounce > 0 && s.Pressed.After(anchor.StatedAt.Add(-anchor.Debounce)): // during the debounce time
 			s.enter(onPressedEarly, devices.Unknown, at)
 		default:
 			s.enter(onAnchored, anchor.Value, at)
-			s.StatedAt = anchor.StatedAt
-			s.Answered = time.Time{}
-			if otherChannel {
-				s.Answered = at
-			}
+			s.StatedAt, s.StatedOn = anchor.StatedAt, anchor.StatedOn
+			s.Answered, s.AnsweredOn = at, anchor.StatedOn
 		}
 	}
 }
@@ -62,11 +65,3 @@ func (t *Tracker) askAnchors(toggle *sensor, m Moment, at, now time.Time) {
 		d.ask(m, now, anchors)
 	}
 }
-
-// wasPressed reports whether the rule's button was pressed on any interface of the unit since its state was last forgotten.
-func (t *Tracker) wasPressed(toggle *sensor) bool {
-	return t.anySensorIs(func(s *sensor) bool { return s.isTwinOf(toggle) && s.PressedSinceReset })
-}
-
-// isTwinOf reports whether both apply the same rule to interfaces of one unit.
-func (s *sensor) isTwinOf(o *sensor) bool { return s.Path == o.Path && s.unit == o.unit }

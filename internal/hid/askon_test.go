@@ -344,3 +344,72 @@ func TestAskOnCheckpoint(t *testing.T) {
 	w.apply(in("hidraw0", 2))
 	require.Equal(t, due.Add(hid.AskGap), w.tr.Due())
 }
+
+// A device says that something has changed, and then answers nothing: the old state does not outlast 2 s, however long the queue is, and
+// the mute is asked for first.
+func TestStaleWhileAsked(t *testing.T) {
+	for _, timeout := range []string{"", ", timeout_ms: 10000"} {
+		rule := func(field, report, answer string) string {
+			return `
+      - {field: ` + field + `, hid_query: {output: ["` + report + ` 01", "` + report + ` 02"], expect: [{byte: 0, eq: ` + answer + `}], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]` + timeout + `}}`
+		}
+		w := newWorld(t, "\n    sources:"+rule("noise_suppression", "11", "1")+rule("echo_cancellation", "13", "3")+rule("hardware_mute", "12", "2"))
+		w.happen(at("hidraw0", reports(1, 2, 3, 9)))
+		require.Equal(t, "hidraw0 output 12 01", w.asked(), "the mute is asked for first")
+		for range 12 {
+			w.asked()
+			for _, id := range []byte{1, 2, 3} {
+				w.apply(in("hidraw0", id, 1))
+			}
+		}
+		require.Equal(t, "sources[0]=true sources[1]=true sources[2]=true", w.states())
+		w.happen(in("hidraw0", 9, 1))
+		require.Equal(t, "hidraw0 output 12 01", w.asked())
+		begin := w.now
+		for w.states() != "sources[0]=unknown sources[1]=unknown sources[2]=unknown" {
+			w.asked()
+			w.expire()
+		}
+		require.LessOrEqual(t, w.now.Sub(begin), 2*time.Second)
+		w.tr = restored(t, w.tr, w.tr.Rules())
+		for range 20 {
+			w.asked()
+			if w.tr.Due().IsZero() {
+				break
+			}
+			w.expire()
+		}
+		w.quiet("nobody asks for ever")
+	}
+}
+
+// What makes the anchor doubtful makes its toggle doubtful.
+func TestStaleAnchor(t *testing.T) {
+	w := newWorld(t, toggleOf(`start: true, hid_query: {feature: "22", value: {byte: 1}, ask_on: [{byte: 0, eq: 2}]}`))
+	w.happen(plugged("hidraw0", reports(1, 2)))
+	require.Equal(t, "hidraw0 feature 22", w.asked())
+	require.Equal(t, "sources[0]=true", w.happen(w.answer("hidraw0 feature 22", 0x22, 1)))
+	w.happen(in("hidraw0", 2, 1))
+	require.Equal(t, "sources[0]=true", w.states())
+	require.Equal(t, "hidraw0 feature 22", w.asked())
+	w.expire()
+	require.Equal(t, "sources[0]=unknown", w.expire())
+	w.quiet("it does not answer")
+}
+
+// Two rules whose answers are each the other one's trigger do not ask for ever: what answers a question asks none.
+func TestQueriesThatTriggerEachOther(t *testing.T) {
+	w := newWorld(t, `
+    sources:
+      - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}, {byte: 1, max: 1}], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 1}]}}
+      - {field: noise_suppression, hid_query: {output: ["11 02"], expect: [{byte: 0, eq: 1}, {byte: 1, min: 2}], value: {byte: 1, on: [3], off: [2]}, ask_on: [{byte: 0, eq: 1}]}}
+`)
+	w.happen(at("hidraw0", reports(1, 2, 9)))
+	require.Equal(t, question, w.asked())
+	w.happen(in("hidraw0", 1, 0))
+	require.Equal(t, "hidraw0 output 11 02", w.asked())
+	require.Equal(t, "sources[0]=false sources[1]=false", w.happen(in("hidraw0", 1, 2)))
+	w.quiet("both have been answered")
+	w.happen(in("hidraw0", 1, 1))
+	require.Equal(t, question, w.asked(), "nobody has asked for this")
+}

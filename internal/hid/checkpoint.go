@@ -12,7 +12,15 @@ import (
 type Checkpoint struct {
 	LastRequest uint64             `json:"last_request,omitempty"` // the ID of the last request
 	SoftwareID  byte               `json:"software_id,omitempty"`  // that of the last HID++ exchange; 0: of a version that had only one
+	Woke        time.Time          `json:"woke,omitzero"`          // when the machine last woke
+	WasUp       []unitCheckpoint   `json:"was_up,omitempty"`       // the units whose links have been up since
 	Devices     []deviceCheckpoint `json:"devices,omitempty"`
+}
+
+// unitCheckpoint names a unit.
+type unitCheckpoint struct {
+	Product  string `json:"product"`
+	Identity string `json:"identity"`
 }
 
 // deviceCheckpoint is the state of one device.
@@ -32,6 +40,7 @@ type sensorCheckpoint struct {
 	Product string `json:"product"`
 	Rule    string `json:"rule"`
 	sensorState
+	interfaceState
 	Unrecognised bool `json:"strange,omitempty"` // of recordings without State: a link's last value is neither up nor down
 	exchangeState
 	hidppState
@@ -39,11 +48,17 @@ type sensorCheckpoint struct {
 
 // Checkpoint returns the state of t, with its times mapped by clock. Requests must have been fetched before.
 func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
-	c := Checkpoint{LastRequest: t.changes.requests, SoftwareID: t.changes.softwareID}
+	c := Checkpoint{LastRequest: t.changes.requests, SoftwareID: t.changes.softwareID, Woke: clock(t.woke)}
+	for u := range t.wasUp {
+		c.WasUp = append(c.WasUp, unitCheckpoint{u.product, u.identity})
+	}
+	slices.SortFunc(c.WasUp, func(a, b unitCheckpoint) int {
+		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Identity, b.Identity))
+	})
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Asked: d.asked}
 		for i, s := range d.sensors {
-			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: s.sensorState}
+			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
 			sc.Held = slices.Clone(s.Held)
 			if s.exchange != nil {
 				sc.exchangeState = s.exchange.exchangeState
@@ -52,7 +67,8 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 				sc.hidppState = s.pp.hidppState
 			}
 			for _, at := range []*time.Time{
-				&sc.Since, &sc.StatedAt, &sc.Pressed, &sc.Answered, &sc.Due, &sc.OutdatedAt, &sc.AskAgainAt, &sc.LastAsked,
+				&sc.Since, &sc.StatedAt, &sc.Pressed, &sc.PressedSince, &sc.Answered, &sc.NextSince, &sc.Due, &sc.OutdatedAt,
+				&sc.Doubted, &sc.Triggered, &sc.AskAgainAt, &sc.LastAsked,
 				&sc.Until, &sc.PausedUntil, &sc.LateAnswerUntil,
 			} {
 				*at = clock(*at)
@@ -74,6 +90,10 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 // left out.
 func (t *Tracker) Restore(c Checkpoint) {
 	t.changes.requests, t.changes.softwareID = c.LastRequest, c.SoftwareID
+	t.woke = c.Woke
+	for _, u := range c.WasUp {
+		t.wasUp[unit{u.Product, u.Identity}] = true
+	}
 	for _, dc := range c.Devices {
 		d := &trackedDevice{
 			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
@@ -81,6 +101,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 		t.add(d)
 		if d.denied == "" {
 			d.sensors = t.sensorsOf(d)
+			t.shareStates()
 		}
 		sensors := make([]*sensor, len(dc.Sensors)) // nil: unknown
 		for at, sc := range dc.Sensors {
@@ -108,6 +129,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 		s.missingDependency = t.isMissingDependency(s)
 	}
 	t.linkStates = t.links()
+	t.noteUp()
 }
 
 // state returns State, or what follows from the value if State is missing or contradicts it.
@@ -127,8 +149,12 @@ func (c sensorCheckpoint) state() state {
 func (s *sensor) restore(c sensorCheckpoint) {
 	held := s.Held
 	copy(held, c.Held)
-	s.sensorState = c.sensorState
-	s.State, s.Held = c.state(), held
+	s.interfaceState = c.interfaceState
+	s.Held = held
+	if !s.Value.Known() || c.Value.Known() && c.Since.After(s.Since) { // in older recordings each interface has its own
+		*s.sensorState = c.sensorState
+		s.State = c.state()
+	}
 	if s.pp != nil {
 		s.pp.hidppState = c.hidppState
 		s.pp.SoftwareID = cmp.Or(c.SoftwareID, hidppSoftware)

@@ -9,7 +9,8 @@ import (
 // Whoever goes on from a checkpoint knows that the link was down, and which button was held.
 func TestCheckpoint(t *testing.T) {
 	w := newWorld(t, linked)
-	w.happen(plugged("hidraw0", reports(1, 2)), plugged("hidraw1", reports(4)), in("hidraw1", 4, 0))
+	w.happen(plugged("hidraw0", reports(1, 2)), plugged("hidraw1", reports(4)), in("hidraw1", 4, 1), in("hidraw1", 4, 0))
+	w.asked()
 	w.tr = restored(t, w.tr, rulesOf(t, linked))
 	require.Equal(t, "sources[0]=unknown sources[1]=unknown sources[2]=unknown link_state[0]=false", w.states())
 	require.Equal(t, "sources[0]=false sources[1]=unknown sources[2]=unknown link_state[0]=true", w.happen(in("hidraw1", 4, 1)))

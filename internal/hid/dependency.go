@@ -5,22 +5,29 @@ import (
 	"time"
 )
 
-// isMissingDependency reports whether none of the levels that an answer depends on is read on any interface of its unit,
+// isMissingDependency reports whether none of the levels that an answer depends on is read and understood on any interface of its unit,
 // for example for lack of permission: then nothing would tell when the answer is outdated.
 func (t *Tracker) isMissingDependency(s *sensor) bool {
-	return len(s.DependsOn) > 0 && !t.anySensorIs(s.dependsOn)
+	return len(s.DependsOn) > 0 && !t.anySensorIs(func(level *sensor) bool { return s.dependsOn(level) && level.isHeard() })
 }
 
 func (s *sensor) dependsOn(level *sensor) bool {
 	return slices.Contains(s.DependsOn, level.Path) && s.unit == level.unit
 }
 
-// updateDependencies forgets the answers that have lost all of their dependencies.
+// isHeard reports whether the device's reports of a level are understood. Those of HID++ are not while its feature's index is not known.
+func (s *sensor) isHeard() bool {
+	return s.pp == nil || s.pp.Index != 0 || s.pp.LastIndex != 0 && s.exchange.waiting()
+}
+
+// updateDependencies forgets the answers that have lost all of their dependencies, and asks for those that have one again.
 func (t *Tracker) updateDependencies(at, now time.Time) {
 	for d, s := range t.sensors() {
 		was := s.missingDependency
 		if s.missingDependency = t.isMissingDependency(s); s.missingDependency && !was {
 			d.forget(at, now, func(other *sensor) bool { return other == s })
+		} else if was && !s.missingDependency {
+			d.ask(AtAttach, now, func(other *sensor) bool { return other == s })
 		}
 	}
 }
@@ -37,14 +44,13 @@ func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []
 	return out
 }
 
-// invalidateUnknown handles levels that have reported an undefined value: earlier states are outdated, on all interfaces.
+// invalidateUnknown handles levels that have reported an undefined value: earlier states are outdated.
 func (t *Tracker) invalidateUnknown(at, now time.Time) {
 	for _, s := range t.sensors() {
 		if !s.pending.take(invalidateUnknown) {
 			continue
 		}
 		t.invalidateDependents(s, at, now)
-		t.forgetAll(at, now, func(o *sensor) bool { return o != s && o.isTwinOf(s) })
 		// The product may have been disconnected since its states were reported.
 		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
 			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.Value.Known() && o.unit == s.unit })

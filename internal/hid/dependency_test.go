@@ -50,7 +50,7 @@ func TestQueryWithoutItsLevel(t *testing.T) {
 func TestLevelComesAfterTheQuery(t *testing.T) {
 	w := relies(t)
 	second := at("hidraw2", reports(1))
-	require.Equal(t, "sources[0]=false sources[1]=unknown sources[0]=unknown", w.happen(second), "what it said before it was read went unseen")
+	require.Equal(t, "sources[0]=false sources[1]=unknown sources[0]=false", w.happen(second), "what it said before it was read went unseen")
 	require.Equal(t, relied, w.asked())
 	w.happen(w.answer(relied, 0x22, 0))
 
@@ -103,4 +103,29 @@ func TestNewRuleForTheLevel(t *testing.T) {
 `), w.now)
 	require.Equal(t, "sources[1]=unknown", w.states(), "no interface has the new one")
 	w.quiet("no interface has the new one")
+}
+
+// A level of HID++ is not heard before the index of its feature is known: what is asked after it waits for that.
+func TestQueryBehindALevelThatIsNotHeard(t *testing.T) {
+	w := newWorld(t, `
+    sources:
+      - {field: hardware_mute, hidpp: {feature: "0601", event: 0, value: {byte: 0, on: [1], off: [0]}}}
+      - {field: hardware_mute, hid_query: {feature: "22", value: {byte: 1, on: [1], off: [0]}}}
+`)
+	d := append([]byte{}, hidppReports[:len(hidppReports)-1]...)
+	d = append(d, 0x85, 0x22, 0x95, 1, 0x09, 0x04, 0xb1, 0x02, 0xc0)
+	w.happen(at("hidraw0", d))
+	require.Contains(t, w.asked(), "output 11 ff 00 0d 06 01")
+	w.expire()
+	w.quiet("nothing would tell when the answer is over")
+	w.happen(long(0x11, 0xff, 4, 0, 0)) // it is there now
+	require.Contains(t, w.asked(), "output 11 ff 00 0e 06 01")
+	w.happen(long(0x11, 0xff, 0, 0x0e, 8))
+	require.Equal(t, "hidraw0 feature 22", w.asked())
+	require.Equal(t, "sources[0]=unknown sources[1]=true", w.happen(w.answer("hidraw0 feature 22", 0x22, 1)))
+	require.Equal(t, "sources[0]=false sources[1]=true", w.happen(long(0x11, 0xff, 8, 0, 0)))
+	w.resume()
+	w.asked()
+	w.expire()
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown", w.states(), "it has not answered this time")
 }

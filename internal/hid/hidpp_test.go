@@ -54,18 +54,18 @@ func TestLateLookupOfAnotherRule(t *testing.T) {
 	w := newWorld(t, `
     sources:
       - {field: noise_suppression, hidpp: {feature: "060e", event: 0, read: 0, value: {byte: 0, on: [1], off: [0]}}}
-      - {field: hardware_mute, hidpp: {feature: "0601", event: 0, read: 1, value: {byte: 0, on: [1], off: [0]}}}
+      - {field: echo_cancellation, hidpp: {feature: "0601", event: 0, read: 1, value: {byte: 0, on: [1], off: [0]}}}
 `)
 	w.happen(at("hidraw0", hidppReports))
 	require.Contains(t, w.asked(), "06 0e", "where is noise suppression?")
 	late := w.programID
 	w.expire()
-	require.Contains(t, w.asked(), "06 01", "where is the mute?")
+	require.Contains(t, w.asked(), "06 01", "where is echo cancellation?")
 	require.NotEqual(t, late, w.programID)
 	w.apply(long(0x11, 0xff, 0, late, 7))
-	require.Empty(t, w.asked(), "noise suppression is at 7, not the mute")
+	require.Empty(t, w.asked(), "noise suppression is at 7, not echo cancellation")
 	w.apply(long(0x11, 0xff, 0, w.programID, 8))
-	require.Contains(t, w.asked(), "11 ff 08 1", "read the mute")
+	require.Contains(t, w.asked(), "11 ff 08 1", "read echo cancellation")
 	w.apply(long(0x11, 0xff, 8, 0x10|w.programID, 0))
 	require.Equal(t, "sources[0]=unknown sources[1]=false", w.happen(long(0x11, 0xff, 7, 0x00, 1)), "noise suppression is on")
 }
@@ -114,7 +114,7 @@ func TestAnswerAfterItsTimeout(t *testing.T) {
 	w := newWorld(t, `
     sources:
       - {field: noise_suppression, hid_query: {output: ["11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
-      - {field: hardware_mute, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
+      - {field: echo_cancellation, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
 `)
 	w.happen(at("hidraw0", reports(1, 9)))
 	require.Equal(t, "hidraw0 output 11 02", w.asked())
@@ -122,7 +122,7 @@ func TestAnswerAfterItsTimeout(t *testing.T) {
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1)) // noise suppression is on
 	require.Equal(t, "sources[0]=unknown sources[1]=unknown", w.states())
-	w.apply(in("hidraw0", 1, 0)) // not muted: nobody waits for it any more
+	w.apply(in("hidraw0", 1, 0)) // echo cancellation is off: nobody waits for it any more
 	w.expire()
 	require.Equal(t, question, w.asked(), "once more")
 	require.Equal(t, "sources[0]=unknown sources[1]=false", w.happen(in("hidraw0", 1, 0)))

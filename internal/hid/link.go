@@ -12,20 +12,18 @@ import (
 // links returns the link_state of each unit, as devices.Resolver derives it from the readings: the first
 // known rule decides.
 func (t *Tracker) links() map[unit]devices.Tri {
-	latest := make(map[unit]map[string]sensorState) // by the path of the rule
+	states := make(map[unit]map[string]*sensorState) // by the path of the rule
 	for _, s := range t.sensors() {
 		if !s.Link || !s.isReading() {
 			continue
 		}
-		if latest[s.unit] == nil {
-			latest[s.unit] = make(map[string]sensorState)
+		if states[s.unit] == nil {
+			states[s.unit] = make(map[string]*sensorState)
 		}
-		if other := latest[s.unit][s.Path]; !other.Value.Known() || s.Value.Known() && s.Since.After(other.Since) {
-			latest[s.unit][s.Path] = s.sensorState
-		}
+		states[s.unit][s.Path] = s.sensorState
 	}
 	out := make(map[unit]devices.Tri)
-	for u, states := range latest {
+	for u, states := range states {
 		for _, l := range t.rules.links[u.product] {
 			if out[u] = linkState(l, states); out[u].Known() {
 				break
@@ -35,14 +33,17 @@ func (t *Tracker) links() map[unit]devices.Tri {
 	return out
 }
 
-// linkState returns the state of a link according to one of its sources, from the latest states.
-func linkState(l devices.Source, latest map[string]sensorState) devices.Tri {
+// linkState returns the state of a link according to one of its sources, from the states states.
+func linkState(l devices.Source, states map[string]*sensorState) devices.Tri {
 	if l.Derive == nil {
-		return latest[l.Path].Value
+		if s := states[l.Path]; s != nil {
+			return s.Value
+		}
+		return devices.Unknown
 	}
 	var terms []devices.Tri
 	for _, term := range l.Derive.Terms {
-		terms = append(terms, linkState(term, latest))
+		terms = append(terms, linkState(term, states))
 	}
 	return l.Derive.Of(terms)
 }
@@ -62,27 +63,43 @@ func (t *Tracker) updateLinks(at, now time.Time) {
 			t.linkChanged(u, before[u], t.linkStates[u], at, now)
 		}
 	}
+	t.noteUp()
 }
 
-// linkChanged handles a change of a link's state. States from before the link went down, or may have gone
-// down unnoticed, do not hold for the product that comes back.
+// noteUp notes which links are up.
+func (t *Tracker) noteUp() {
+	for u, state := range t.linkStates {
+		if state == devices.True {
+			t.wasUp[u] = true
+		}
+	}
+}
+
+// linkChanged handles a change of a link's state. States from before the link went down, or may have gone down unnoticed, do not hold for
+// the product that comes back. It was switched on only if its link had been up before: a dongle that was plugged in, or has slept, says that
+// its headset is not there until it has found it.
 func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	mine := func(s *sensor) bool { return !s.Link && s.unit == u }
-	for _, d := range t.devices {
-		switch {
-		case is == devices.False:
-			d.forget(at, now, mine)
-		case is == devices.Unknown: // queries under way may still be answered
-			d.forget(at, now, func(s *sensor) bool { return mine(s) && (s.Value.Known() || !s.Due.IsZero()) })
-		case was == devices.False:
+	switch {
+	case is == devices.False:
+		t.forgetAll(at, now, mine)
+	case is == devices.Unknown: // queries under way may still be answered
+		t.forgetAll(at, now, func(s *sensor) bool { return mine(s) && (s.Value.Known() || !s.Due.IsZero()) })
+	case was == devices.False:
+		var started []*sensor
+		for _, s := range t.sensors() {
 			// A toggle pressed in the meantime was switched on before its link was known to be up.
-			started := slices.DeleteFunc(slices.Clone(d.sensors), func(s *sensor) bool { return !mine(s) || s.PressedSinceReset })
-			d.forget(at, now, mine)
-			for _, s := range started {
-				s.linkUp(at)
+			if mine(s) && !s.PressedSinceReset && t.wasUp[u] {
+				started = append(started, s)
 			}
 		}
-		if is == devices.True {
+		t.forgetAll(at, now, mine)
+		for _, s := range started {
+			s.linkUp(at)
+		}
+	}
+	if is == devices.True {
+		for _, d := range t.devices {
 			d.ask(AtLinkUp, now, mine)
 		}
 	}

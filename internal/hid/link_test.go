@@ -119,3 +119,38 @@ func TestLinkByQuery(t *testing.T) {
 	require.Equal(t, "link_state[0]=true sources[0]=true", w.happen(in("hidraw0", 1, 1)))
 	require.Empty(t, w.asked())
 }
+
+// A dongle that has just been plugged in says "no headset" until it has found it. That is no start of the headset's.
+func TestStartOfADongleIsNotThatOfItsHeadset(t *testing.T) {
+	up, down := in("hidraw0", 4, 1), in("hidraw0", 4, 0)
+	for name, c := range map[string]struct {
+		events []hid.Event
+		want   string
+	}{
+		"plugged in":           {[]hid.Event{down, up}, "unknown"},
+		"off and on":           {[]hid.Event{down, up, down, up}, "false"},
+		"up at first":          {[]hid.Event{up, down, up}, "false"},
+		"plugged in again":     {[]hid.Event{up, plugged("hidraw0", reports(1, 4)), down, up}, "unknown"},
+		"lost reports":         {[]hid.Event{up, lost("hidraw0"), down, up}, "false"},
+		"the machine slept":    {[]hid.Event{up, {}, down, up}, "unknown"},
+		"it slept before":      {[]hid.Event{{}, up, down, up}, "false"},
+		"it slept when it was": {[]hid.Event{up, down, {}, up}, "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, `
+    link_state: [{hid_report: {report_id: 4, value: {byte: 1, on: [1], off: [0]}}}]
+    sources: [{field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {link_up: false}}}]
+`)
+			w.happen(plugged("hidraw0", reports(1, 4)))
+			for _, e := range c.events {
+				if e.Kind == "" {
+					w.resume()
+				} else {
+					w.happen(e)
+				}
+				w.tr = restored(t, w.tr, w.tr.Rules())
+			}
+			require.Equal(t, "link_state[0]=true sources[0]="+c.want, w.states())
+		})
+	}
+}

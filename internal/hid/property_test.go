@@ -31,6 +31,7 @@ type plainHeadset struct {
 	pressed             bool                 // since everything was forgotten
 	strange             bool                 // what the link told last is neither up nor down
 	told                time.Time            // when the anchor spoke last
+	wasUp               bool                 // its link, since its dongle was plugged in and the machine woke
 }
 
 func (h *plainHeadset) forget() {
@@ -40,15 +41,15 @@ func (h *plainHeadset) forget() {
 func (h *plainHeadset) takeAway(i int) {
 	if h.there[i] {
 		h.forget()
-		h.link, h.strange = devices.Unknown, false
+		h.link, h.strange, h.wasUp = devices.Unknown, false, false
 	}
 	h.there[i] = false
 }
 
-func (h *plainHeadset) attach(i int, plugged bool) {
+func (h *plainHeadset) attach(i int, plugged, waking bool) {
 	h.takeAway(i)
 	h.there[i] = true
-	if i == 0 && plugged {
+	if i == 0 && plugged && !waking {
 		h.toggle = devices.False
 	}
 }
@@ -78,10 +79,11 @@ func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 			}
 			return
 		}
-		cameUp := h.link == devices.False && v == devices.True && !h.pressed
+		cameUp := h.link == devices.False && v == devices.True && !h.pressed && h.wasUp
 		if h.link == devices.False || v != devices.True {
 			h.forget()
 		}
+		h.wasUp = h.wasUp || v == devices.True
 		if h.link = v; cameUp && h.there[0] {
 			h.toggle = devices.False
 		}
@@ -104,6 +106,7 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		tr, now := hid.NewTracker(rules), t0
 		headsets := [2]plainHeadset{}
+		woke := time.Time{}
 		for i := range headsets {
 			headsets[i].forget()
 		}
@@ -114,11 +117,11 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 			e := hid.Event{Node: node}
 			before := tr.Readings()
 			changed := false
-			switch what := rng.IntN(40); what {
+			switch what := rng.IntN(240); what {
 			case 0, 1, 2, 3:
 				e.Kind, e.Plugged = hid.Attached, what > 0
 				e.Device = &hid.Device{Bus: devices.USB, VID: "1209", PID: "0700", Container: fmt.Sprint("unit", n), Descriptor: descriptors[i]}
-				h.attach(i, e.Plugged)
+				h.attach(i, e.Plugged, now.Sub(woke) < 30*time.Second)
 			case 4:
 				e.Kind = hid.Gone
 				h.takeAway(i)
@@ -130,10 +133,10 @@ func TestTrackerKnowsWhatItMay(t *testing.T) {
 				}
 			case 6:
 				e.Kind = ""
-				changed = tr.Resume(now, now)
+				changed, woke = tr.Resume(now, now), now
 				for i := range headsets {
 					headsets[i].forget()
-					headsets[i].link, headsets[i].strange = devices.Unknown, false
+					headsets[i].link, headsets[i].strange, headsets[i].wasUp = devices.Unknown, false, false
 				}
 			default:
 				id, v := byte(rng.IntN(5)+1), byte(rng.IntN(8))

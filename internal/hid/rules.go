@@ -37,6 +37,7 @@ type Rule struct {
 	Via            string   // the kind of source, as in devices.Origin
 	AnchorOf       string   // the path of the toggle that it anchors; empty: it is a source of its own
 	Link           bool     // it belongs to link_state
+	Urgent         bool     // it is asked before others: of hardware_mute
 	BySerial       bool     // the product is several USB devices with one serial number
 	ReportsChanges bool     // the device reports each new state by itself
 	DependsOn      []string // paths of levels, one of which must tell when an answer is outdated; empty: none needed

@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -12,13 +13,15 @@ import (
 // sensor is one rule applied to one device, with its state.
 type sensor struct {
 	*Rule
-	unit    unit // the unit that the device belongs to, by the rule
+	unit    unit   // the unit that the device belongs to, by the rule
+	node    string // of the device
 	changes *changeFlags
 	fields  []descriptor.Field // of a usage
 
 	triggers [][]Test // of reports that make it query: all of one list
 
-	sensorState
+	*sensorState
+	interfaceState
 	pending consequences // yet to be applied
 	note    health.Code  // why the descriptor and the rule keep the state from being known
 
@@ -27,30 +30,44 @@ type sensor struct {
 	missingDependency bool   // none of the levels that its answer depends on is read, so it does not query
 }
 
-// sensorState is what a checkpoint stores of every sensor.
+// sensorState is what is known of one rule on one unit: all interfaces of the unit share it. A checkpoint stores it with each of them.
 type sensorState struct {
 	Value    devices.Tri `json:"value"`
 	Since    time.Time   `json:"since,omitzero"`
-	StatedAt time.Time   `json:"stated,omitzero"` // when the device last stated the value, not a press; of an answer: when it was requested
+	By       string      `json:"by,omitempty"`    // the node of the interface that set the value
+	StatedAt time.Time   `json:"stated,omitzero"` // when at the earliest the device stated the value, not a press; of an answer: when it was requested
+	StatedOn route       `json:"stated_on,omitzero"`
 	State    state       `json:"state,omitempty"`
 
 	// Of toggles.
-	Held              []devices.Tri `json:"held"` // whether the absolute button is held down, by field
-	Pressed           time.Time     `json:"last_press,omitzero"`
-	PressedSinceReset bool          `json:"stirred,omitempty"` // pressed since the state was last forgotten
-	Answered          time.Time     `json:"answered,omitzero"` // when an answer on another channel than the presses set the state
+	Pressed           time.Time `json:"last_press,omitzero"`
+	PressedSince      time.Time `json:"last_press_since,omitzero"` // when it was pressed at the earliest; zero: at Pressed
+	PressedOn         route     `json:"last_press_on,omitzero"`
+	PressedSinceReset bool      `json:"stirred,omitempty"` // pressed since the state was last forgotten
+	Answered          time.Time `json:"answered,omitzero"` // when an anchor set the state
+	AnsweredOn        route     `json:"answered_on,omitzero"`
 
-	Next devices.Tri `json:"next,omitzero"` // a level within its debounce time
-	Due  time.Time   `json:"due,omitzero"`  // when Next counts; zero: there is none
+	Next      devices.Tri `json:"next,omitzero"` // a level within its debounce time
+	NextSince time.Time   `json:"next_since,omitzero"`
+	NextOn    route       `json:"next_on,omitzero"`
+	Due       time.Time   `json:"due,omitzero"` // when Next counts; zero: there is none
 
 	OutdatedAt time.Time `json:"outdated,omitzero"` // when a level that must be repeated is no longer known; zero: never
+
+	Doubted   time.Time `json:"doubted,omitzero"`   // when a report first said that the state may have changed since it was stated; zero: none has
+	Triggered time.Time `json:"triggered,omitzero"` // when a report last said so
+}
+
+// interfaceState is what a checkpoint stores of one rule on one interface.
+type interfaceState struct {
+	Held []devices.Tri `json:"held"` // whether the absolute button is held down, by field
 
 	AskAgainAt time.Time `json:"ask_again,omitzero"` // when to query again; zero: never
 	LastAsked  time.Time `json:"last_asked,omitzero"`
 }
 
 func newSensor(rl *Rule, d *trackedDevice) *sensor {
-	s := &sensor{Rule: rl, changes: d.changes, sensorState: sensorState{State: unknown}}
+	s := &sensor{Rule: rl, changes: d.changes, node: d.device.Node}
 	switch {
 	case rl.Usage != nil:
 		s.fields = rl.Usage.fields(d.desc)
@@ -78,7 +95,7 @@ func (s *sensor) asksAt(m Moment) bool {
 func (s *sensor) plugIn(at time.Time) {
 	if a := s.Anchor; a != nil && a.Start != nil {
 		s.start(*a.Start, at)
-		s.StatedAt = at
+		s.StatedAt, s.StatedOn = at, route{}
 	}
 }
 
@@ -99,15 +116,16 @@ func (s *sensor) start(v bool, at time.Time) {
 	s.setHeld(devices.False)
 }
 
-// resume forgets what the device stated before the machine woke up.
+// resume forgets what the device stated, or may have stated, before the machine woke up.
 func (s *sensor) resume(woke, at time.Time) {
-	if s.StatedAt.After(woke) {
+	started := s.StatedOn == route{} // and it has not stated anything since
+	if s.StatedAt.After(woke) && !(started && s.StatedAt.Before(woke.Add(wakeTime))) {
 		return
 	}
-	next, due := s.Next, s.Due
+	due := s.Due
 	s.forget(at)
-	if !due.IsZero() && due.Add(-s.Debounce).After(woke) {
-		s.Next, s.Due = next, due
+	if !due.IsZero() && cmp.Or(s.NextSince, due.Add(-s.Debounce)).After(woke) {
+		s.Due = due
 	}
 }
 
@@ -115,7 +133,7 @@ func (s *sensor) resume(woke, at time.Time) {
 func (s *sensor) forget(at time.Time) {
 	s.enter(onForgotten, devices.Unknown, at)
 	s.Due, s.AskAgainAt, s.Answered, s.StatedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	s.OutdatedAt = time.Time{}
+	s.OutdatedAt, s.Doubted = time.Time{}, time.Time{}
 	s.PressedSinceReset = false
 	s.setHeld(devices.Unknown)
 	s.pollAgain(at)
@@ -129,7 +147,7 @@ func (s *sensor) set(v devices.Tri, at time.Time) {
 	if s.Value == v {
 		return
 	}
-	s.Value, s.Since = v, at
+	s.Value, s.Since, s.By = v, at, s.node
 	s.noteChange()
 }
 
@@ -142,35 +160,39 @@ func (s *sensor) noteChange() {
 // isReading reports whether its state is a reading, rather than an anchor of a toggle.
 func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 
-// update handles a state that the device has stated. A repeated state still matters to the toggles of an anchor, and
-// if another interface has reported the opposite.
-func (s *sensor) update(v devices.Tri, at time.Time) {
+// update handles a state that the device has stated, at the time stated at the earliest. A repeated state still matters to the toggles of an
+// anchor.
+func (s *sensor) update(v devices.Tri, a arrival, stated time.Time) {
 	on := onStated
-	switch {
-	case !v.Known():
+	if !v.Known() {
 		on = onUnrecognised
-	case v == s.Value:
-		on = onRepeated
 	}
-	s.enter(on, v, at)
-	s.StatedAt = at
+	s.enter(on, v, a.at)
+	s.StatedAt, s.StatedOn = stated, a.route
+	if s.Doubted.IsZero() || stated.Before(s.Doubted) {
+		return
+	}
+	s.Doubted = time.Time{}
+	if stated.Before(s.Triggered) {
+		s.Doubted = s.Triggered
+	}
 }
 
 // handleReport handles an input report.
-func (s *sensor) handleReport(data []byte, at, now time.Time) {
+func (s *sensor) handleReport(data []byte, a arrival, now time.Time) {
 	switch {
 	case s.Usage != nil:
-		s.usage(data, at, now)
+		s.usage(data, a, now)
 	case s.Report != nil:
-		s.report(data, at, now)
+		s.report(data, a, now)
 	case s.pp != nil:
 		if v, ok := s.pp.statement(data); ok {
-			s.update(v, at)
+			s.update(v, a, a.since)
 		}
 	}
 }
 
-func (s *sensor) usage(data []byte, at, now time.Time) {
+func (s *sensor) usage(data []byte, a arrival, now time.Time) {
 	var level devices.Tri
 	shown := false
 	for i, f := range s.fields {
@@ -187,87 +209,85 @@ func (s *sensor) usage(data []byte, at, now time.Time) {
 			level, shown = one, true
 		case descriptor.Momentary:
 			if !f.Relative {
-				s.button(i, v != 0, at)
+				s.button(i, v != 0, a)
 			} else if v != 0 {
-				s.press(at)
+				s.press(a)
 			}
 		case descriptor.Buttons:
 			if v != 0 {
-				s.level(devices.Of((v > 0) != s.Usage.Invert), at, now)
+				s.level(devices.Of((v > 0) != s.Usage.Invert), a, now)
 			}
 		}
 	}
 	if shown {
-		s.level(level, at, now)
+		s.level(level, a, now)
 	}
 }
 
-func (s *sensor) report(data []byte, at, now time.Time) {
+func (s *sensor) report(data []byte, a arrival, now time.Time) {
 	r := s.Report
 	if !r.appliesTo(data) {
 		return
 	}
 	if r.Value == nil {
-		s.press(at)
+		s.press(a)
 		return
 	}
 	v, ok := r.Value.decode(data)
 	switch {
 	case !ok:
 	case r.Toggle:
-		s.button(0, v == devices.True, at)
+		s.button(0, v == devices.True, a)
 	default:
-		s.level(v, at, now)
+		s.level(v, a, now)
 	}
 }
 
 // button handles whether a button is held down. A press is the change from not held to held; if the
 // state before is unknown, it may or may not be a press.
-func (s *sensor) button(i int, down bool, at time.Time) {
+func (s *sensor) button(i int, down bool, a arrival) {
 	was := s.Held[i]
 	s.Held[i] = devices.Of(down)
 	switch {
 	case !down:
 	case was == devices.False:
-		s.press(at)
+		s.press(a)
 	case was == devices.Unknown:
-		s.enter(onHeld, devices.Unknown, at)
+		s.enter(onHeld, devices.Unknown, a.at)
 	}
-}
-
-// press flips a toggle whose state is known. Contacts bounce, so a press within the debounce time is
-// ignored, but not if the clock was set back.
-func (s *sensor) press(at time.Time) {
-	if since := at.Sub(s.Pressed); since >= 0 && since < s.Debounce {
-		return
-	}
-	s.Pressed, s.PressedSinceReset = at, true
-	if at.Sub(s.Answered).Abs() < askGap { // the answer may have overtaken the press
-		s.enter(onPressedLate, devices.Unknown, at)
-		return
-	}
-	s.enter(onPressed, s.Value.Not(), at)
 }
 
 // level handles a level that the device reports. It counts once its debounce time is over.
-func (s *sensor) level(v devices.Tri, at, now time.Time) {
+func (s *sensor) level(v devices.Tri, a arrival, now time.Time) {
 	if s.MaxAge != 0 {
-		s.OutdatedAt = at.Add(s.MaxAge)
+		s.OutdatedAt = a.at.Add(s.MaxAge)
 	}
 	switch {
 	case v == s.Value || s.Debounce == 0:
 		s.Due = time.Time{}
-		s.update(v, at)
+		s.update(v, a, a.since)
 	case s.Due.IsZero() || s.Next != v:
-		s.Next, s.Due = v, now.Add(s.Debounce)
+		s.Next, s.NextSince, s.NextOn, s.Due = v, a.since, a.route, now.Add(s.Debounce)
 	}
 }
 
-// expire applies a level whose debounce time is over, and forgets one that was not repeated in time.
+// maxDoubt is how long a state stays as it was after the device has said that it may have changed.
+const maxDoubt = 2 * time.Second
+
+// expire applies a level whose debounce time is over, and forgets a state that was not repeated in time or has been in doubt for too long.
 func (s *sensor) expire(now time.Time) {
 	if !s.Due.IsZero() && !now.Before(s.Due) {
-		s.update(s.Next, s.Due)
+		stated := s.Due
+		if !s.NextSince.IsZero() {
+			stated = s.NextSince.Add(s.Debounce)
+		}
+		due := s.Due
 		s.Due = time.Time{}
+		s.update(s.Next, arrival{stated, due, s.NextOn}, stated)
+	}
+	if !s.Doubted.IsZero() && !now.Before(s.Doubted.Add(maxDoubt)) {
+		s.Doubted = time.Time{}
+		s.enter(onDoubted, devices.Unknown, now)
 	}
 	if !s.OutdatedAt.IsZero() && !now.Before(s.OutdatedAt) {
 		s.enter(onOutdated, devices.Unknown, s.OutdatedAt)
@@ -283,6 +303,7 @@ const askGap = 200 * time.Millisecond
 func (s *sensor) checkAskOn(data []byte, now time.Time) {
 	if s.pp != nil && s.pp.isSecondLookup(data) {
 		s.pp.forgetIndex()
+		s.changes.heard = true
 		s.doubt(now)
 	}
 	if s.pp != nil && s.pp.isConnectionNotice(data) {
@@ -290,6 +311,8 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 	}
 	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting() && s.pp.isBack(data, s.exchange.Silent)
 	if back || slices.ContainsFunc(s.triggers, func(tests []Test) bool { return meets(data, tests) }) {
+		s.Triggered = now
+		s.Doubted = cmp.Or(s.Doubted, now)
 		s.askSoon(now)
 	}
 }
@@ -313,8 +336,14 @@ func (s *sensor) askSoon(now time.Time) {
 // unconfirmed handles an answer without a state. At the end of the exchange the state is unknown, because
 // it may have been queried just because it had changed.
 func (s *sensor) unconfirmed(at time.Time) {
-	if !s.exchange.waiting() && (s.Query != nil || len(s.HIDPP.Events) == 0) {
+	if s.exchange.waiting() || s.Query == nil && len(s.HIDPP.Events) > 0 {
+		return
+	}
+	if s.StatedOn.Node == "" || s.StatedOn.Node == s.node { // else another interface has stated it
 		s.enter(onUnconfirmed, devices.Unknown, at)
+	}
+	if s.isReading() {
+		s.Doubted = time.Time{}
 	}
 }
 

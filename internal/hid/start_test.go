@@ -3,6 +3,7 @@ package hid_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +103,26 @@ func TestStartOfAnInterfaceThatComesLate(t *testing.T) {
 	w := newWorld(t, toggleOf("start: false"))
 	w.happen(plugged("hidraw0", reports(1)))
 	require.Equal(t, "sources[0]=false sources[0]=false", w.happen(plugged("hidraw1", reports(1))))
-	require.Equal(t, "sources[0]=true sources[0]=false", w.happen(in("hidraw0", 1, 1)))
-	require.Equal(t, "sources[0]=true sources[0]=false sources[0]=unknown", w.happen(plugged("hidraw2", reports(1))))
+	require.Equal(t, "sources[0]=true sources[0]=true", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=true sources[0]=true sources[0]=true", w.happen(plugged("hidraw2", reports(1))))
+}
+
+// When the machine has woken, devices come that have kept their power: that they come is no start.
+func TestStartAfterWaking(t *testing.T) {
+	for after, want := range map[time.Duration]string{-5 * time.Second: "unknown", 0: "unknown", 29 * time.Second: "unknown", time.Minute: "false"} {
+		w := newWorld(t, toggleOf("start: false"))
+		w.now = w.now.Add(time.Hour)
+		woke := w.now
+		if after < 0 { // that the machine has woken is told later than that the device comes
+			w.happen(plugged("hidraw0", reports(1)))
+			w.now = w.now.Add(-after)
+			w.tr.Resume(woke, w.now)
+		} else {
+			w.tr.Resume(woke, w.now)
+			w.now = w.now.Add(after)
+			w.tr = restored(t, w.tr, w.tr.Rules())
+			w.apply(plugged("hidraw0", reports(1)))
+		}
+		require.Equal(t, "sources[0]="+want, w.states(), after)
+	}
 }

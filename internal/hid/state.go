@@ -28,19 +28,21 @@ type outcome string
 const (
 	onStarted      outcome = "the device was plugged in, or its headset switched on, and its start state is known"
 	onStated       outcome = "the device reported a state"
-	onRepeated     outcome = "the device reported the state that was known"
 	onUnrecognised outcome = "the device reported a value that the rule does not define"
 	onUnconfirmed  outcome = "a query returned no state, or a receiver reported that its device connected or disconnected"
 	onOutdated     outcome = "it is a level that must be repeated, and was not in time"
+	onDoubted      outcome = "the device said that the state may have changed, and has not said what it is within 2 s"
 	onForgotten    outcome = "reports were lost, the machine slept, the link or a dependency changed, or it is queried again"
 
 	// For toggles only.
-	onAnchored     outcome = "its anchor reported the state"
-	onPressed      outcome = "it was pressed"
-	onPressedLate  outcome = "it was pressed within 0.2 s of an answer on another channel"
-	onHeld         outcome = "its button is down, and may have been down before"
-	onAskedBefore  outcome = "its anchor answered a query from before the press"
-	onPressedEarly outcome = "it was pressed during the debounce time of its anchor"
+	onAnchored         outcome = "its anchor reported the state"
+	onPressed          outcome = "it was pressed"
+	onPressedLate      outcome = "it was pressed within 0.2 s of its anchor's report on another channel, or may have been"
+	onPressedUnclearly outcome = "a press may be the last one again: its bounce, or the same on another interface"
+	onHeld             outcome = "its button is down, and may have been down before"
+	onAskedBefore      outcome = "its anchor answered a query from before the press"
+	onAnchorDoubted    outcome = "its anchor said that the state may have changed, and has not said what it is within 2 s"
+	onPressedEarly     outcome = "it was pressed during the debounce time of its anchor"
 )
 
 // consequence is what an outcome means for other rules and for queries. The Tracker applies them when all sensors have
@@ -48,9 +50,9 @@ const (
 type consequence string
 
 const (
-	compare           consequence = "if another interface reported the opposite since, this one counts from now"
 	setToggles        consequence = "of an anchor: its toggles take the state"
-	invalidateUnknown consequence = "of a level: its dependents, and the rule's state on other interfaces, become unknown"
+	doubtToggles      consequence = "of an anchor: its toggles become ambiguous"
+	invalidateUnknown consequence = "of a level: its dependents become unknown"
 	suspectLink       consequence = "of an unknown link: all states of the product become unknown"
 	askNow            consequence = "its anchors become unknown and are queried"
 	askLater          consequence = "its anchors are queried, 0.2 s after the last query at the earliest"
@@ -62,18 +64,21 @@ var line = transition.NewLine[state, outcome, []consequence]
 var transitions = transition.Table[state, outcome, []consequence]{
 	line(onStarted, nil, stated, nil),
 	line(onStated, nil, stated, []consequence{setToggles}),
-	line(onRepeated, nil, stated, []consequence{compare, setToggles}),
 	line(onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}),
 	line(onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}),
 	line(onUnconfirmed, []state{unrecognised}, "", nil),
 	line(onUnconfirmed, nil, unknown, nil),
 	line(onOutdated, nil, unknown, nil),
+	line(onDoubted, []state{unrecognised}, "", []consequence{doubtToggles}),
+	line(onDoubted, nil, unknown, []consequence{doubtToggles}),
 	line(onForgotten, nil, unknown, nil),
 
 	line(onAnchored, nil, stated, nil),
 	line(onPressed, []state{stated, counted}, counted, nil),
 	line(onPressed, nil, "", nil),
 	line(onPressedLate, nil, ambiguous, []consequence{askLater}),
+	line(onPressedUnclearly, nil, ambiguous, []consequence{askLater}),
+	line(onAnchorDoubted, nil, ambiguous, nil),
 	line(onHeld, nil, ambiguous, []consequence{askNow}),
 	line(onAskedBefore, nil, "", []consequence{askLater}),
 	line(onPressedEarly, nil, ambiguous, []consequence{askLater}),
@@ -98,7 +103,7 @@ func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
 // appliesTo reports whether a consequence applies to a rule of this kind.
 func (s *sensor) appliesTo(c consequence) bool {
 	switch c {
-	case setToggles:
+	case setToggles, doubtToggles:
 		return !s.isReading()
 	case invalidateUnknown:
 		return s.isReading() && s.ReportsChanges

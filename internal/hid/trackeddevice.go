@@ -33,6 +33,7 @@ type changeFlags struct {
 	requests   uint64       // ID of the last request
 	softwareID byte         // that of the last HID++ exchange; 0: of an old recording, when there was only one
 	readings   bool         // a reading has changed
+	heard      bool         // a level can be heard now, or cannot any more
 	links      bool         // a sensor of a link_state has changed
 	pending    consequences // of all sensors
 }
@@ -73,9 +74,16 @@ func (d *trackedDevice) ask(m Moment, now time.Time, which func(*sensor) bool) {
 }
 
 func (d *trackedDevice) enqueue(s *sensor) {
-	if !slices.Contains(d.queue, s) && !d.isRequestPending(s) {
-		d.queue = append(d.queue, s)
+	if slices.Contains(d.queue, s) || d.isRequestPending(s) {
+		return
 	}
+	place := len(d.queue)
+	if s.Urgent {
+		if i := slices.IndexFunc(d.queue, func(other *sensor) bool { return !other.Link && !other.Urgent }); i >= 0 {
+			place = i
+		}
+	}
+	d.queue = slices.Insert(d.queue, place, s)
 }
 
 // isRequestPending reports whether the first request of a sensor's exchange is still to be sent.
@@ -131,21 +139,29 @@ func (d *trackedDevice) awaited() uint64 {
 	return 0
 }
 
-// handleReport passes an input report, which may be the answer to the awaited request, to some sensors.
-func (d *trackedDevice) handleReport(data []byte, awaited uint64, which func(*sensor) bool, at, now time.Time) {
-	var answered *sensor
-	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, at, now) {
-		answered = s
+// takeAnswer takes an input report as the answer to the awaited request, if that is of one of some sensors and the report can be its
+// answer. It returns the sensor, or nil.
+func (d *trackedDevice) takeAnswer(data []byte, awaited uint64, which func(*sensor) bool, a arrival, now time.Time) *sensor {
+	if s := d.conversation(); s != nil && which(s) && awaited != 0 && d.asked == awaited && d.answer(s, data, a, now) {
+		return s
 	}
+	return nil
+}
+
+// handleReport passes an input report to some sensors, but not to the one that has taken it as its answer.
+func (d *trackedDevice) handleReport(data []byte, which func(*sensor) bool, answered *sensor, a arrival, now time.Time) {
 	for _, s := range d.sensors {
-		if which(s) {
-			s.handleReport(data, at, now)
-			if s != answered {
-				s.checkAskOn(data, now)
-			}
+		if which(s) && s != answered {
+			s.handleReport(data, a, now)
 		}
 	}
-	d.askAgain(now)
+}
+
+// checkAskOn queries those sensors again that a report is a trigger for.
+func (d *trackedDevice) checkAskOn(data []byte, now time.Time) {
+	for _, s := range d.sensors {
+		s.checkAskOn(data, now)
+	}
 }
 
 // askAgain starts the queries that are due.
@@ -155,6 +171,9 @@ func (d *trackedDevice) askAgain(now time.Time) {
 			continue
 		}
 		s.AskAgainAt = time.Time{}
+		if d.isRequestPending(s) {
+			s.LastAsked = now // it is sent after what has triggered it
+		}
 		d.enqueue(s)
 	}
 	d.proceed(now)
@@ -166,13 +185,13 @@ func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.T
 	if s == nil || request != d.asked {
 		return
 	}
-	if data == nil || !d.answer(s, data, at, now) {
+	if a := (arrival{s.LastAsked, at, route{Node: d.device.Node, Read: true}}); data == nil || !d.answer(s, data, a, now) {
 		d.unanswered(s, now)
 	}
 }
 
 // answer handles data that may be the awaited answer, and returns whether it is.
-func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
+func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time) bool {
 	if s.exchange.isBusy(s.exchange.Step, data) {
 		if s.exchange.retry(now) {
 			d.asked = 0
@@ -185,17 +204,17 @@ func (d *trackedDevice) answer(s *sensor, data []byte, at, now time.Time) bool {
 		return false
 	}
 	s.exchange.Silent = false
+	d.changes.heard = d.changes.heard || s.pp != nil
 	if d.mayBeLate(data, now) {
 		v = devices.Unknown
 		s.askSoon(now)
 	}
 	if v.Known() {
-		s.update(v, at)
-		s.StatedAt = s.LastAsked
+		s.update(v, a, s.LastAsked)
 	}
 	d.send(s.exchange.goTo(s.exchange.Step+1, now))
 	if !v.Known() {
-		s.unconfirmed(at)
+		s.unconfirmed(a.at)
 	}
 	d.finish(s, now)
 	return true
@@ -230,6 +249,7 @@ func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
 		d.asked = 0
 	}
 	s.exchange.Silent = !s.exchange.waiting()
+	d.changes.heard = d.changes.heard || s.pp != nil
 	s.unconfirmed(now)
 	d.finish(s, now)
 }
@@ -241,7 +261,11 @@ func (d *trackedDevice) due() time.Time {
 		t = s.exchange.due()
 	}
 	for _, s := range d.sensors {
-		for _, due := range []time.Time{s.Due, s.OutdatedAt, s.AskAgainAt} {
+		doubt := s.Doubted
+		if !doubt.IsZero() {
+			doubt = doubt.Add(maxDoubt)
+		}
+		for _, due := range []time.Time{s.Due, s.OutdatedAt, s.AskAgainAt, doubt} {
 			if !due.IsZero() && (t.IsZero() || due.Before(t)) {
 				t = due
 			}

@@ -16,12 +16,14 @@ type Tracker struct {
 	rules      *Rules
 	devices    []*trackedDevice // in the order of their nodes
 	linkStates map[unit]devices.Tri
+	wasUp      map[unit]bool // the link has been up since the unit was plugged in and the machine woke
+	woke       time.Time     // when the machine last woke; zero: it has not slept
 	changes    changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
 func NewTracker(r *Rules) *Tracker {
-	return &Tracker{rules: r, changes: changeFlags{softwareID: hidppSoftware - 1}}
+	return &Tracker{rules: r, wasUp: make(map[unit]bool), changes: changeFlags{softwareID: hidppSoftware - 1}}
 }
 
 // SetSoftwareID sets the software id, 1 to 15, of the first HID++ exchange; each further one has the next. Two programs that ask one
@@ -46,7 +48,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Kind == Report:
-		t.handleReport(d, e.Data, at, now)
+		t.handleReport(d, e, now)
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
@@ -96,6 +98,9 @@ func (d *trackedDevice) isOfUnit(s *sensor) bool {
 func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetAll(at, now, d.isOfUnit)
+	for _, s := range d.sensors {
+		delete(t.wasUp, s.unit)
+	}
 	t.updateDependencies(at, now)
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	t.changes.links = true
@@ -117,10 +122,11 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 		return
 	}
 	d.sensors = t.sensorsOf(d)
+	t.shareStates()
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
 	if e.Plugged {
 		for _, s := range d.sensors {
-			if !s.isWireless(d.device) && !t.wasPressed(s) {
+			if !s.isWireless(d.device) && !s.PressedSinceReset && !t.isWaking(at) {
 				s.plugIn(at)
 			}
 		}
@@ -133,6 +139,35 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	t.askUnit(d, AtAttach, now, isForgotten)
 	for _, s := range d.sensors {
 		t.askAnchors(s, AtAttach, now, now)
+	}
+}
+
+// isWaking reports whether the machine woke shortly before. Devices are then enumerated anew that have kept their power.
+func (t *Tracker) isWaking(at time.Time) bool {
+	return !t.woke.IsZero() && at.Sub(t.woke).Abs() < wakeTime
+}
+
+// wakeTime is how long after the machine woke devices may be enumerated anew.
+const wakeTime = 30 * time.Second
+
+// shareStates gives the sensors of one rule on all interfaces of a unit one state.
+func (t *Tracker) shareStates() {
+	type control struct {
+		unit
+		path string
+	}
+	states := make(map[control]*sensorState)
+	for _, s := range t.sensors() {
+		if s.sensorState != nil {
+			states[control{s.unit, s.Path}] = s.sensorState
+		}
+	}
+	for _, s := range t.sensors() {
+		c := control{s.unit, s.Path}
+		if states[c] == nil {
+			states[c] = &sensorState{State: unknown}
+		}
+		s.sensorState = states[c]
 	}
 }
 
@@ -173,6 +208,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			d.cancel(now)
 		}
 	}
+	t.shareStates()
 	t.updateDependencies(now, now)
 	for _, s := range t.sensors() {
 		if fresh[s] {
@@ -196,6 +232,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 // Resume must be called after the machine has slept: it keeps only what devices have stated since it woke up, and repeats all
 // queries.
 func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
+	t.woke = woke
 	for _, d := range t.devices {
 		for _, s := range d.sensors {
 			s.resume(woke, now)
@@ -203,6 +240,8 @@ func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 		d.stopAsking(now, anySensor)
 	}
 	t.linkStates, t.changes.links = t.links(), false // states that depend on a link are forgotten already
+	clear(t.wasUp)
+	t.noteUp()
 	for _, d := range t.devices {
 		d.ask(AtResume, now, anySensor)
 	}
@@ -251,7 +290,7 @@ func (t *Tracker) Readings() []devices.Reading {
 		}
 		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.Value}
 		if s.Value.Known() {
-			r.Origin, r.Since = devices.Origin{Via: s.Via, Detail: d.device.Node}, s.Since
+			r.Origin, r.Since = devices.Origin{Via: s.Via, Detail: cmp.Or(s.By, d.device.Node)}, s.Since
 		}
 		out = append(out, r)
 	}
@@ -304,11 +343,21 @@ func (t *Tracker) search(node string) (i int, there bool) {
 
 // handleReport handles an input report: link states first, since a report that the link has come up often
 // contains other states, too. It can only be the answer to a request from before it.
-func (t *Tracker) handleReport(d *trackedDevice, data []byte, at, now time.Time) {
-	awaited := d.awaited()
-	d.handleReport(data, awaited, func(s *sensor) bool { return s.Link }, at, now)
-	t.applyConsequences(at, now)
-	d.handleReport(data, awaited, func(s *sensor) bool { return !s.Link }, at, now)
+func (t *Tracker) handleReport(d *trackedDevice, e Event, now time.Time) {
+	awaited, a := d.awaited(), e.arrival()
+	links := func(s *sensor) bool { return s.Link }
+	others := func(s *sensor) bool { return !s.Link }
+	answered := d.takeAnswer(e.Data, awaited, links, a, now)
+	d.handleReport(e.Data, links, answered, a, now)
+	t.applyConsequences(e.At, now)
+	if answered == nil {
+		answered = d.takeAnswer(e.Data, awaited, others, a, now)
+	}
+	d.handleReport(e.Data, others, answered, a, now)
+	if answered == nil { // what answers a question is no reason to ask another
+		d.checkAskOn(e.Data, now)
+	}
+	d.askAgain(now)
 }
 
 // reconcile applies all consequences, and returns whether a reading has changed.
@@ -320,8 +369,9 @@ func (t *Tracker) reconcile(at, now time.Time) (changed bool) {
 
 // applyConsequences applies what the last event means for other sensors.
 func (t *Tracker) applyConsequences(at, now time.Time) {
-	if t.changes.pending.take(compare) {
-		t.preferLatest(at)
+	if t.changes.heard {
+		t.changes.heard = false
+		t.updateDependencies(at, now)
 	}
 	if t.changes.pending.take(invalidateUnknown) {
 		t.invalidateUnknown(at, now)
@@ -331,20 +381,4 @@ func (t *Tracker) applyConsequences(at, now time.Time) {
 		t.changes.pending = t.changes.pending[:0]
 	}
 	t.updateLinks(at, now)
-}
-
-// preferLatest handles repeated states: of two interfaces with the same control, the one that reported last is right,
-// even if it only repeats its state.
-func (t *Tracker) preferLatest(at time.Time) {
-	for _, s := range t.sensors() {
-		if s.pending.take(compare) && t.isContradicted(s) {
-			s.Since = at
-			s.noteChange()
-		}
-	}
-}
-
-// isContradicted reports whether another interface of the unit has reported the opposite since, or at the same moment.
-func (t *Tracker) isContradicted(s *sensor) bool {
-	return t.anySensorIs(func(o *sensor) bool { return o.isTwinOf(s) && o.Value == s.Value.Not() && !o.Since.Before(s.Since) })
 }

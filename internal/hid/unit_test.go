@@ -3,21 +3,21 @@ package hid_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
 )
 
-// A device may have the same control twice. What one interface said once must not stand in for
-// another that has missed something.
+// A device may have the same control on two interfaces. It is one control: what one of them has missed is unknown.
 func TestSameControlOnTwoInterfaces(t *testing.T) {
 	w := newWorld(t, toggleOf("start: false"))
 	w.happen(plugged("hidraw0", reports(1)), plugged("hidraw1", reports(1)))
-	require.Equal(t, "sources[0]=true sources[0]=false", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=true sources[0]=true", w.happen(in("hidraw0", 1, 1)))
 	require.Equal(t, "sources[0]=unknown sources[0]=unknown", w.happen(lost("hidraw0")))
 	w.happen(gone("hidraw0"), gone("hidraw1"), plugged("hidraw0", reports(1)), plugged("hidraw1", reports(1)))
-	require.Equal(t, "sources[0]=true sources[0]=false", w.happen(in("hidraw0", 1, 1)))
+	require.Equal(t, "sources[0]=true sources[0]=true", w.happen(in("hidraw0", 1, 1)))
 	require.Equal(t, "sources[0]=unknown", w.happen(gone("hidraw0")))
 }
 
@@ -87,4 +87,42 @@ func TestUnitBySerial(t *testing.T) {
 	first.Device.Serial, second.Device.Serial, second.Device.Container = "A", "A", "usb:1-2"
 	w.happen(first, second, in("hidraw1", 4, 1), in("hidraw0", 2, 1))
 	require.Contains(t, w.happen(in("hidraw1", 4, 0)), "sources[1]=unknown")
+}
+
+// A toggle on two interfaces is one, on whichever it is pressed. The same press told on both is one press.
+func TestTogglePressedOnTwoInterfaces(t *testing.T) {
+	for name, rule := range map[string]string{
+		"report": `hid_report: {report_id: 1, kind: toggle, anchor: {start: false}}`,
+		"button": `hid_report: {report_id: 1, kind: toggle, value: {byte: 1}, anchor: {start: false}}`,
+		"level":  `hid_report: {report_id: 1, kind: toggle, anchor: {start: false, hid_report: {report_id: 2, value: {byte: 1, on: [1], off: [0]}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "\n    sources: [{field: hardware_mute, "+rule+"}]\n")
+			w.happen(plugged("hidraw0", reports(1, 2)), plugged("hidraw1", reports(1, 2)))
+			both := func(v string) string { return "sources[0]=" + v + " sources[0]=" + v }
+			press := func(node string) string {
+				w.apply(in(node, 1, 1))
+				w.apply(in(node, 1, 0)) // a button is released
+				return w.states()
+			}
+			if name != "button" {
+				press = func(node string) string { w.apply(in(node, 1, 1)); return w.states() }
+			}
+			w.pass(time.Second)
+			require.Equal(t, both("true"), press("hidraw0"))
+			w.pass(time.Second)
+			require.Equal(t, both("false"), press("hidraw1"))
+			w.tr = restored(t, w.tr, w.tr.Rules())
+			w.pass(time.Second)
+			require.Equal(t, both("true"), press("hidraw1"))
+			w.pass(12 * time.Millisecond)
+			require.Equal(t, both("true"), press("hidraw0"), "the same press")
+			w.pass(time.Second)
+			w.between(w.now.Add(-time.Millisecond), in("hidraw0", 1, 1))
+			require.Equal(t, both("false"), w.states())
+			w.pass(60 * time.Millisecond)
+			w.between(w.now.Add(-time.Hour), in("hidraw1", 1, 1))
+			require.Equal(t, both("unknown"), w.states(), "the same one, or another")
+		})
+	}
 }

@@ -119,7 +119,7 @@ func TestLinkUpAfterWaking(t *testing.T) {
     sources: [{field: hardware_mute, hid_report: {report_id: 1, kind: toggle, anchor: {link_up: false}}}]
 `
 	w := newWorld(t, product)
-	w.happen(at("hidraw0", reports(1, 4)), in("hidraw0", 4, 0))
+	w.happen(at("hidraw0", reports(1, 4)), in("hidraw0", 4, 1), in("hidraw0", 4, 0))
 	woke := w.now.Add(time.Millisecond)
 	require.Equal(t, "link_state[0]=true sources[0]=false", w.happen(in("hidraw0", 4, 1)))
 	w.tr.Resume(woke, w.now)
