@@ -183,3 +183,15 @@ func (inst *instance) fillRelated() {
 func withhold(e *Endpoint, why Why) Withheld {
 	return Withheld{Key: e.Key(), Name: e.Name, Why: why}
 }
+
+// FieldOf returns the flag that the rule at this path of a product states by itself; "": none.
+func (r *Resolver) FieldOf(product, path string) Field {
+	if p := r.matcher.byID[product]; p != nil {
+		for _, rule := range p.Flags {
+			if rule.Path == path {
+				return rule.Field
+			}
+		}
+	}
+	return ""
+}

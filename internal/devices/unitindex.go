@@ -71,6 +71,14 @@ func (g *Grouping) unitOf(d identity) *instance {
 	return nil
 }
 
+// UnitOf returns the key of the unit that a reading is of; "": it may be of several, or nothing identifies its device.
+func (g *Grouping) UnitOf(r Reading) string {
+	if inst := g.unitOf(identity{r.Product, r.Container, r.Serial}); inst != nil {
+		return inst.key
+	}
+	return ""
+}
+
 // owners returns the units with endpoints that the device may belong to; exactly one if that is certain.
 // Two different containers are two units even with equal serial numbers, since some makers give one
 // serial number to many devices, unless the vendor groups by serial number.

@@ -104,6 +104,8 @@ func (s *state) handleHID(e hid.Event) {
 		s.regroup() // which devices are there proves which units are
 	}
 	switch e.Kind {
+	case hid.Report:
+		s.dropDenied(e.Node)
 	case hid.Attached:
 		s.opts.Log.Info("HID device is read", "device", deviceOf(e))
 	case hid.Denied:

@@ -332,6 +332,33 @@ func (s *state) bindLeases() {
 	}
 	s.endLeases(func(l *lease, _ devices.Field) bool { return l.of != nil && l.of.presence == gone }, "what it was said of has left")
 	s.dropContradicted() // leases that waited may now contradict each other
+	s.dropDenied("")
+}
+
+// dropDenied takes back flags of which the device itself has reported the contrary, by a level that nobody had asked for and that it sent
+// after the push. It knows better than software that says what was so before, and may have crashed since. node is the only one that may have
+// reported something; "": any.
+func (s *state) dropDenied(node string) {
+	if len(s.leases) == 0 {
+		return
+	}
+	type claim struct {
+		l *lease
+		f devices.Field
+	}
+	var denied []claim
+	for r := range s.hid.Heard(node) {
+		f := s.opts.Resolver.FieldOf(r.Product, r.Rule)
+		for _, l := range s.leases {
+			if l.Product == r.Product && l.of != nil && l.State[f] == r.Value.Not() && r.Since.After(l.said[f]) &&
+				s.grouping().UnitOf(r) == l.Unit {
+				denied = append(denied, claim{l, f})
+			}
+		}
+	}
+	if len(denied) > 0 {
+		s.endLeases(func(l *lease, f devices.Field) bool { return slices.Contains(denied, claim{l, f}) }, "the device itself has reported the contrary since")
+	}
 }
 
 // dropContradicted takes back what an owner said about a flag before another owner said the contrary about the same flag of the same unit:

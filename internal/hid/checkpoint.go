@@ -60,6 +60,9 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
 			sc.Held = slices.Clone(s.Held)
+			if s.Heard != nil {
+				sc.Heard = &heard{s.Heard.Value, clock(s.Heard.Since)}
+			}
 			if s.exchange != nil {
 				sc.exchangeState = s.exchange.exchangeState
 			}

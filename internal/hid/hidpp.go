@@ -100,6 +100,9 @@ func (h *hidpp) statement(data []byte) (devices.Tri, bool) {
 	return h.value(data)
 }
 
+// isNotice reports whether no program has asked for the message: it has no software id.
+func (h *hidpp) isNotice(data []byte) bool { return len(data) >= hidppHeader && data[3]&0x0f == 0 }
+
 // isSecondLookup reports whether a message answers the lookup of the index once more. Another program has then looked up a feature with the
 // same software id, and one of the two indexes is that of its feature.
 func (h *hidpp) isSecondLookup(data []byte) bool {

@@ -60,7 +60,8 @@ type sensorState struct {
 
 // interfaceState is what a checkpoint stores of one rule on one interface.
 type interfaceState struct {
-	Held []devices.Tri `json:"held"` // whether the absolute button is held down, by field
+	Held  []devices.Tri `json:"held"`            // whether the absolute button is held down, by field
+	Heard *heard        `json:"heard,omitempty"` // the last level that was reported unasked; nil: none was
 
 	AskAgainAt time.Time `json:"ask_again,omitzero"` // when to query again; zero: never
 	LastAsked  time.Time `json:"last_asked,omitzero"`

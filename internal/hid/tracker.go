@@ -48,6 +48,9 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Kind == Report:
+		if !d.mayAnswer(now) {
+			d.listen(e)
+		}
 		t.handleReport(d, e, now)
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
