@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A key is a field of a struct under its name in files.
@@ -48,10 +49,11 @@ func (d *decoder) object(n *node, path string, v reflect.Value) {
 		return
 	}
 	keys := keysOf(v.Type())
+	names := sync.OnceValues(func() (all, unused []string) { return namesOf(keys, n) })
 	for _, f := range d.unique(n, path) {
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == f.name })
 		if i < 0 {
-			d.unknown(f, path, n, keys)
+			d.unknown(f, path, names)
 			continue
 		}
 		field := v.FieldByIndex(keys[i].index)
@@ -82,17 +84,21 @@ func (d *decoder) unique(n *node, path string) []field {
 	return first
 }
 
-// unknown reports an unknown key. It suggests a key that is not used yet, if one is similar.
-func (d *decoder) unknown(f field, path string, n *node, keys []key) {
-	var all, unused []string
+// namesOf returns the names of all keys, and of those that n does not use.
+func namesOf(keys []key, n *node) (all, unused []string) {
 	for _, k := range keys {
 		all = append(all, k.name)
 		if n.field(k.name) == nil {
 			unused = append(unused, k.name)
 		}
 	}
-	valid := unused
-	if nearest(f.name, unused) == "" && nearest(f.name, all) != "" {
+	return all, unused
+}
+
+// unknown reports an unknown key. It suggests a key that is not used yet, if one is similar.
+func (d *decoder) unknown(f field, path string, names func() (all, unused []string)) {
+	all, valid := names()
+	if nearest(f.name, valid) == "" && nearest(f.name, all) != "" {
 		valid = all
 	}
 	d.key(f, path, "unknown key", Suggest(f.name, valid))

@@ -57,6 +57,17 @@ type tokenChecker struct {
 	parts   documentParts
 	nesting nesting
 	before  *token.Token // the last one that is not a comment or marker
+
+	matched int  // the last line that was matched against cutEscape
+	cut     bool // it did match
+}
+
+// cutsEscape reports whether a line ends within an escape. It reads a line once, however many tokens are on it: a file may be one line.
+func (c *tokenChecker) cutsEscape(line int) bool {
+	if c.matched != line {
+		c.matched, c.cut = line, cutEscape.MatchString(c.lines[line-1])
+	}
+	return c.cut
 }
 
 func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
@@ -78,7 +89,7 @@ func (c *tokenChecker) check(tk *token.Token) (message, hint string) {
 		return message, ""
 	}
 	quoted := tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
-	if quoted && (overLines(tk) || cutEscape.MatchString(c.lines[tk.Position.Line-1])) { // the library would report it at the next quote
+	if quoted && (overLines(tk) || c.cutsEscape(tk.Position.Line)) { // the library would report it at the next quote
 		return noQuote, "quoted text must end on its line"
 	}
 	if !textOfBlock(tk, c.before) {
