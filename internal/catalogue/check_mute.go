@@ -28,11 +28,18 @@ func (v ByteValue) isOneBit() bool { return v.Mask != nil && bits.OnesCount8(uin
 
 // start warns of a start state that will not apply when expected.
 func (f *faults) start(path string, a Anchor, u usage) {
+	if u.radio && a.LinkUp != nil && a.HIDReport == nil && a.HIDQuery == nil {
+		f.warn(path+".link_up", "hid_report or hid_query",
+			"a press that the radio loses, or while the headset is out of reach and the link is not reported as down, inverts the state")
+	}
 	switch {
 	case a.Start == nil || u.field == linkField:
 	case u.wireless:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
 			"it never applies: plugging in a dongle, or connecting over Bluetooth, does not switch the headset on")
+	case u.radio:
+		f.warn(path+".start", "hid_report or hid_query",
+			"a headset that also has a wireless link has a battery: when its cable is plugged in it may have been on, and muted, for long")
 	case u.link && a.LinkUp == nil && a.HIDReport == nil && a.HIDQuery == nil:
 		f.warn(path+".start", "hid_report or hid_query; or link_up, if its link goes down only when it is switched off",
 			"it does not apply when the link comes up: the state is then unknown")

@@ -16,6 +16,7 @@ func (f *faults) sources(path string, p Product) {
 	}
 	f.rules(path, p, p.flagRules())
 	f.rules(path, p, p.linkRules())
+	f.answers(path, p)
 }
 
 // rules checks the sources of a product's flags, or of its link_state, which are listed by precedence.
@@ -95,6 +96,7 @@ type usage struct {
 	hid        bool // it has sources that read HID devices
 	link       bool // it has link_state
 	wireless   bool // all of these links are wireless
+	radio      bool // a link of the product is wireless
 	allowWrite bool
 }
 
@@ -104,6 +106,7 @@ func (p Product) usage(f devices.Field, list []devices.OS) usage {
 		hardware: slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 }),
 		link:     len(p.LinkState) > 0,
 		wireless: !slices.ContainsFunc(p.Links, func(l Link) bool { return len(l.PIDs) > 0 && !l.Kind.isWireless() }),
+		radio:    slices.ContainsFunc(p.Links, func(l Link) bool { return l.Kind.isWireless() }),
 		hid:      slices.ContainsFunc(p.Sources, func(r SourceRule) bool { return r.readsHID() }),
 	}
 }

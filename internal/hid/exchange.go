@@ -66,6 +66,21 @@ func (x *exchange) retry(now time.Time) bool {
 	return x.PausedUntil.Before(x.Until)
 }
 
+// startOver schedules the whole exchange again, because the report that was read is not of what was set: another program has set something
+// else meanwhile, or the device takes its time. It returns false if nothing was set, or if there is no time left for that.
+func (x *exchange) startOver(asked, now time.Time) bool {
+	q, ok := x.script.(*query)
+	if !ok || len(q.Feature) < 2 || q.sets(x.Step) || now.Add(q.Delay).Sub(asked) >= q.Timeout {
+		return false
+	}
+	x.Step, x.PausedUntil = 0, now.Add(max(q.Delay, minPause))
+	x.Until = x.PausedUntil.Add(q.Timeout)
+	return true
+}
+
+// minPause is the least time between two attempts.
+const minPause = 50 * time.Millisecond
+
 // proceed returns the request of this step, whose pause is over. If it is late, the timeout is extended by as much.
 func (x *exchange) proceed(now time.Time) Request {
 	x.Until = x.Until.Add(now.Sub(x.PausedUntil))

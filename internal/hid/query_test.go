@@ -114,3 +114,36 @@ func TestFailedSet(t *testing.T) {
 	require.True(t, w.tr.Due().IsZero())
 	require.Contains(t, w.note("sources[0]"), "did not answer")
 }
+
+// What another program has set meanwhile is not read as the answer: the report is set and read again until it is of what was set.
+func TestAnotherProgramSetsSomethingElse(t *testing.T) {
+	const set, get = "hidraw0 feature 22 01", "hidraw0 feature 22"
+	w := newWorld(t, `
+    sources: [{field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 30, expect: [{byte: 1, eq: 1}], value: {byte: 2, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}]
+`)
+	w.apply(at("hidraw0", reports(1, 2, 9)))
+	ask := func(answer ...byte) string {
+		require.Equal(t, set, w.asked())
+		w.apply(w.answer(set, 0x22, 1))
+		w.expire()
+		require.Equal(t, get, w.asked())
+		w.apply(w.answer(get, answer...))
+		return w.states()
+	}
+	require.Equal(t, "sources[0]=unknown", ask(0x22, 2, 1), "of another property")
+	w.tr = restored(t, w.tr, w.tr.Rules())
+	w.expire()
+	require.Equal(t, "sources[0]=false", ask(0x22, 1, 0))
+	w.quiet("answered")
+	w.happen(in("hidraw0", 9, 1))
+	tries := 0
+	for ; w.states() == "sources[0]=false"; tries++ {
+		ask(0x22, 2, 1)
+		if !w.tr.Due().IsZero() {
+			w.expire()
+		}
+	}
+	require.Equal(t, "sources[0]=unknown", w.states())
+	w.quiet("it gives up")
+	require.Less(t, tries, 20)
+}

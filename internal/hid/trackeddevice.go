@@ -185,7 +185,12 @@ func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.T
 	if s == nil || request != d.asked {
 		return
 	}
-	if a := (arrival{s.LastAsked, at, route{Node: d.device.Node, Read: true}}); data == nil || !d.answer(s, data, a, now) {
+	a := arrival{s.LastAsked, at, route{Node: d.device.Node, Read: true}}
+	switch {
+	case data != nil && d.answer(s, data, a, now):
+	case data != nil && s.exchange.startOver(s.LastAsked, now):
+		d.asked = 0
+	default:
 		d.unanswered(s, now)
 	}
 }

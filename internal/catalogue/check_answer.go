@@ -1,0 +1,126 @@
+package catalogue
+
+import (
+	"iter"
+	"slices"
+
+	"sidetone/internal/hid"
+)
+
+// queryAt is a query of a product.
+type queryAt struct {
+	path string
+	HIDQuery
+}
+
+// queries yields the queries below a source, with their paths: itself, its anchor's, and those of its terms.
+func (k SourceKind) queries(path string) iter.Seq[queryAt] {
+	return func(yield func(queryAt) bool) {
+		if k.Derive != nil {
+			for at, term := range k.Derive.Terms(path) {
+				for q := range term.queries(at) {
+					if !yield(q) {
+						return
+					}
+				}
+			}
+			return
+		}
+		var anchor *Anchor
+		path += "." + k.Via()
+		switch {
+		case k.HIDQuery != nil:
+			yield(queryAt{path, *k.HIDQuery})
+		case k.HIDUsage != nil:
+			anchor = k.HIDUsage.Anchor
+		case k.HIDReport != nil:
+			anchor = k.HIDReport.Anchor
+		}
+		if anchor != nil && anchor.HIDQuery != nil {
+			yield(queryAt{path + ".anchor.hid_query", *anchor.HIDQuery})
+		}
+	}
+}
+
+// request is the last report that a query sends; nil: it sends none, so the system attributes the answer.
+func (q HIDQuery) request() hid.Bytes {
+	switch {
+	case len(q.Output) > 0:
+		return q.Output[len(q.Output)-1]
+	case len(q.Feature) > 1:
+		return q.Feature
+	}
+	return nil
+}
+
+// answers checks that the answers to the queries of a product can be attributed: other rules and other programs ask the same device, and
+// every program gets all answers.
+func (f *faults) answers(path string, p Product) {
+	var all []queryAt
+	for _, r := range slices.Concat(p.linkRules(), p.flagRules()) {
+		all = slices.AppendSeq(all, r.queries(path+"."+r.path))
+	}
+	var requests []hid.Bytes
+	for _, q := range all {
+		requests = append(requests, q.Output...)
+		if len(q.Output) == 0 && q.request() != nil {
+			requests = append(requests, q.Feature)
+		}
+	}
+	for i, q := range all {
+		if q.request() != nil && !q.echoes(requests) {
+			f.warn(q.path+".expect", "a condition on a byte in which the device repeats what is particular to this request",
+				"the answer to another request, also of another program, may count: nothing in it is compared with the request")
+		}
+		for _, other := range all[i:] {
+			if triggers(q.HIDQuery, other.HIDQuery) && triggers(other.HIDQuery, q.HIDQuery) {
+				f.warn(q.path+".ask_on", "conditions that no answer meets",
+					"an answer triggers the next question: where two programs ask the device, they never stop")
+				break
+			}
+		}
+	}
+}
+
+// echoes reports whether a condition on the answer is met by a byte of the request, and by none at the same place of the other requests.
+func (q HIDQuery) echoes(requests []hid.Bytes) bool {
+	mine := q.request()
+	at := func(r hid.Bytes, i int) byte {
+		if i < len(r) {
+			return r[i]
+		}
+		return 0 // it is padded
+	}
+	return slices.ContainsFunc(compileTests(q.Expect), func(t hid.Test) bool {
+		if !slices.Contains(t.Fits[:], false) {
+			return false
+		}
+		for i := 1; i < len(mine); i++ {
+			if t.Fits[mine[i]] && !slices.ContainsFunc(requests, func(r hid.Bytes) bool { return !slices.Equal(r, mine) && t.Fits[at(r, i)] }) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// triggers reports whether each answer to q triggers the other query.
+func triggers(q, other HIDQuery) bool {
+	if len(q.Output) == 0 || len(other.AskOn) == 0 {
+		return false
+	}
+	expect := compileTests(q.Expect)
+	return !slices.ContainsFunc(compileTests(other.AskOn), func(t hid.Test) bool {
+		return !slices.ContainsFunc(expect, func(e hid.Test) bool { return e.Byte == t.Byte && isWithin(e.Fits, t.Fits) })
+	})
+}
+
+// isWithin reports whether all values that fit one condition fit the other.
+func isWithin(one, other [256]bool) bool {
+	for b := range one {
+		if one[b] && !other[b] {
+			return false
+		}
+	}
+	return true
+}
