@@ -19,7 +19,9 @@ var longFiles = map[string]func(n int) string{
 	"keys of JSON on one line": func(n int) string { return `{"words": {` + repeated(n, ", ", `"key%d": "a word"`) + "}}" },
 	"words on one line":        func(n int) string { return "{inner: {list: [" + repeated(n, ", ", "word%d") + "]}}" },
 	"one long text":            func(n int) string { return `{"name": "` + repeated(n, " ", "many words %d") + `"}` },
-	"list":                     func(n int) string { return "inners:\n" + repeated(n, "\n", "- vid: '12%02d'\n  list: ['alsa_input.usb', \"usb:1-1\"]") },
+	"list": func(n int) string {
+		return "inners:\n" + repeated(n, "\n", "- vid: '12%02d'\n  list: ['alsa_input.usb', \"usb:1-1\"]")
+	},
 }
 
 func repeated(n int, between, format string) string {
