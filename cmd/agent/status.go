@@ -249,6 +249,9 @@ func (s statusTable) session(c control.Session, generation uint64) string {
 		args := texts.Args{"age": age(c.Since, s.now), "muted": texts.List(c.Muted...)}
 		parts = append(parts, s.Text("cli.session.slow", args))
 	}
+	if c.Since.IsZero() && len(c.Muted) > 0 {
+		parts = append(parts, s.Text("cli.session.muted", texts.Args{"muted": texts.List(c.Muted...)}))
+	}
 	if !c.Delivered.IsZero() {
 		has := []string{s.Text("cli.session.delivered", texts.Args{"devices": strconv.Itoa(c.Devices), "age": age(c.Delivered, s.now)})}
 		if c.Generation < generation {

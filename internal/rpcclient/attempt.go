@@ -85,6 +85,9 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	if state != Slow { // whose status still says what the client may hold
 		p.status = Session{State: state, Address: r.at.address("")}
+		if state == Refused && !p.changedSince(r.at) {
+			p.status.Muted = mutedIn(p.mayHold)
+		}
 	}
 	if r.err != nil && on != onInterrupted {
 		p.status.NextTry, p.status.Error, p.status.Reason = retries, r.err.Error(), reasonOf(r.err)

@@ -13,10 +13,12 @@ import (
 // sessionObserver updates the status of one session, and logs its events.
 type sessionObserver struct {
 	*Client
-	p        *peer
-	to       Address
-	who      acquaintance
-	paced    bool              // each list costs a token of the client
+	p            *peer
+	to           Address
+	who          acquaintance
+	paced        bool      // each list costs a token of the client
+	refusedUntil time.Time // when a refused list is sent again
+
 	accepted *devices.Snapshot // the list that the client has accepted last
 	muted    []string          // ids of microphones that are muted in accepted or in lists that were sent since and not answered
 }
@@ -90,7 +92,7 @@ func (o *sessionObserver) overHTTP() *health.Condition {
 	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
 }
 
-func (o *sessionObserver) holds(generation uint64) {
+func (o *sessionObserver) upToDate(generation uint64) {
 	o.updateSession(o.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
 }
 
@@ -99,9 +101,16 @@ func (o *sessionObserver) waits(until time.Time) {
 	o.updateSession(o.p, func(s *Session) { s.NextTry = until })
 }
 
-func (o *sessionObserver) refused(err error, again time.Time) {
+func (o *sessionObserver) refused(err error, again time.Time, held *devices.Snapshot) {
+	o.applySessionOutcome(o.p, onListRefused, func(s *Session) {
+		s.NextTry, s.Error, s.Reason, s.Muted = again, err.Error(), reasonOf(err), mutedIn(held)
+		s.Since, s.Pending = time.Time{}, 0
+	})
+	if o.refusedUntil.Equal(again) { // another list than the newest, or the answer to it
+		return
+	}
+	o.refusedUntil = again
 	o.opts().OnEvent(ListRefused, o.to.Transport)
-	o.applySessionOutcome(o.p, onListRefused, func(s *Session) { s.NextTry, s.Error, s.Reason = again, err.Error(), reasonOf(err) })
 	wait := time.Until(again).Round(time.Millisecond)
 	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, remedy(err), "again in", wait)
 }

@@ -45,7 +45,13 @@ type session struct {
 
 	mayHold *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
 
-	rejected []devices.Device // the last list that was refused
+	offer        offer
+	holds        *devices.Snapshot // what the client has accepted last; nil: nothing in this session, or unknown
+	holdsUnknown bool              // it may hold an older list: of an earlier session, of another agent, or one whose answer is missing
+	rejected     []devices.Device  // the last list that was refused while it was the newest
+	refusedGen   uint64            // its generation
+	refusal      error             // why
+	again        time.Time         // when the newest list is offered again
 }
 
 // limits are how long answers may take (rule R48).
@@ -59,16 +65,16 @@ type limits struct {
 type observer interface {
 	slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
 	delivered(Delivery)
-	holds(generation uint64)            // the client already holds a list equal to that of this generation
-	refused(err error, again time.Time) // a list; it is sent again
-	waits(until time.Time)              // a list has to wait for the client's rate limit
-	unsupported(err error) (end error)  // the client does not know the command; nil: go on waiting for an answer
+	upToDate(generation uint64)                                 // the client already holds a list equal to that of this generation
+	refused(err error, again time.Time, held *devices.Snapshot) // the newest list; it is sent again, and meanwhile the client may hold held
+	waits(until time.Time)                                      // a list has to wait for the client's rate limit
+	unsupported(err error) (end error)                          // the client does not know the command; nil: go on waiting for an answer
 }
 
 // run returns when the link is lost or ctx ends. A refused list does not end it: the list
 // is sent again after a growing wait, and at once when it changes (rule R44).
 func (s *session) run(ctx context.Context) error {
-	s.first = true
+	s.first, s.offer, s.holdsUnknown = true, offerNewest, s.hasAnswered || s.mayHold != nil
 	for {
 		if s.endWhenIdle.Err() != nil {
 			return errReconnect
@@ -76,7 +82,10 @@ func (s *session) run(ctx context.Context) error {
 		snap, ok, resend, repeat := s.outbox.take()
 		s.acceptedIsKnown = s.acceptedIsKnown && !resend
 		s.repeating = s.repeating || repeat
-		if !ok || s.upToDate(snap) {
+		if snap.Generation != s.refusedGen || resend {
+			s.offer = offerNewest
+		}
+		if !ok || s.offer == offerNewest && s.upToDate(snap) {
 			if err := s.sleep(ctx, 0, s.outbox.news); err != nil {
 				return err
 			}
@@ -112,7 +121,7 @@ func (s *session) upToDate(snap devices.Snapshot) bool {
 		return false
 	}
 	s.accepted = snap
-	s.observer.holds(snap.Generation)
+	s.observer.upToDate(snap.Generation)
 	return true
 }
 
@@ -138,8 +147,9 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 	return nil
 }
 
-// send delivers snap. It returns an error only when the session is over.
-func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
+// send delivers what the client is offered while newest is the newest list. It returns an error only when the session is over.
+func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
+	snap := s.listFor(newest)
 	nonce, payload := encode(snap.Wire())
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
@@ -164,8 +174,13 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 	var refusal *refusalError
 	switch {
 	case errors.Is(err, errNewer):
-		s.acceptedIsKnown = false
+		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
 		return nil
+	case err == nil && s.offer != offerNewest:
+		s.hasAnswered, s.unansweredSince = true, time.Time{}
+		s.accepted, s.acceptedIsKnown, s.holds = snap, true, &snap
+		s.observer.refused(s.refusal, s.again, s.holds)
+		return s.decided(ctx, onTaken)
 	case err == nil:
 		s.hasAnswered, s.unansweredSince = true, time.Time{}
 		now := time.Now()
@@ -173,25 +188,38 @@ func (s *session) send(ctx context.Context, snap devices.Snapshot) error {
 			To: s.to, Snapshot: snap, Changes: devices.Diff(s.accepted, snap), First: s.first,
 			RoundTrip: now.Sub(start), SinceOS: now.Sub(snap.At),
 		})
+		s.holds = &snap
 		s.accepted, s.acceptedIsKnown, s.first = snap, !s.overtaken(now.Sub(start)), false
 		s.repeating = false
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
 		s.hasAnswered, s.acceptedIsKnown, s.mayHold, s.unansweredSince = true, false, before, time.Time{}
-		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
-			s.rejected = list
-			s.retry.reset() // another list may fare better
+		if s.offer == offerNewest {
+			if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
+				s.rejected = list
+				s.retry.reset() // another list may fare better
+			}
+			s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.wait())
 		}
-		wait := s.retry.wait()
-		s.observer.refused(err, time.Now().Add(wait))
-		return s.sleep(ctx, wait, s.outbox.news)
+		s.observer.refused(s.refusal, s.again, s.former())
+		return s.decided(ctx, s.verdictOn(newest))
 	case errors.Is(err, errBroken):
-		s.acceptedIsKnown = false
+		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
 		return nil // it goes out again, when there is a token for it
 	default:
 		return err
 	}
+}
+
+// decided applies the client's answer to an offer, and waits until the next one is due.
+func (s *session) decided(ctx context.Context, on verdict) error {
+	next := offers.After(s.offer, on)
+	s.offer = next.To
+	if next.Then != growing {
+		return nil
+	}
+	return s.sleep(ctx, time.Until(s.again), s.outbox.news)
 }
 
 // promptAnswer is the time within which a healthy client answers.

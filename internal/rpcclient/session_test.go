@@ -109,6 +109,8 @@ type testSession struct {
 	mu         sync.Mutex
 	deliveries []Delivery
 	held       uint64          // the generation that the client has
+	muted      []string        // what it may take for muted since a list was refused
+	again      time.Time       // when that is sent again
 	pauses     []time.Duration // after each refused list
 	queued     []time.Time     // each time a token was waited for: until when
 	silence    error           // why the client was called unsupported
@@ -122,15 +124,20 @@ func (b *testSession) delivered(d Delivery) {
 	b.deliveries = append(b.deliveries, d)
 }
 
-func (b *testSession) holds(g uint64) {
+func (b *testSession) upToDate(g uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = g
 }
 
-func (b *testSession) refused(_ error, again time.Time) {
+func (b *testSession) refused(_ error, again time.Time, held *devices.Snapshot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.muted = mutedIn(held)
+	if again.Equal(b.again) {
+		return
+	}
+	b.again = again
 	b.pauses = append(b.pauses, time.Until(again))
 }
 

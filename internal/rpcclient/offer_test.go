@@ -1,0 +1,116 @@
+package rpcclient
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/devices"
+	"sidetone/internal/testlab/tabletest"
+)
+
+var offerTable = tabletest.Table[offer, verdict, pause]{Lines: offers, Start: offerNewest}
+
+func TestEveryAnswerToAnOfferIsDecided(t *testing.T) {
+	t.Parallel()
+	offerTable.Walk(t, tabletest.Declared[offer](t, "offer"), tabletest.Declared[verdict](t, "verdict"))
+	offerTable.Shown(t, "next offer")
+}
+
+// disliked is a list with one more microphone, which a client dislikes.
+func disliked(generation uint64, mute devices.Tri) devices.Snapshot {
+	s := snapshot(mute)
+	s.Generation, s.At = generation, time.Now()
+	bad := devices.Report{Device: devices.Device{Type: devices.AudioInput, ID: "Bad", Vendor: s.Devices[0].Vendor, Model: s.Devices[0].Model}}
+	s.Devices = append(s.Devices, bad)
+	return s
+}
+
+// TestARefusedListLeavesNoFlagThatIsOver: a device is plugged in that the client dislikes, then the user unmutes.
+func TestARefusedListLeavesNoFlagThatIsOver(t *testing.T) {
+	t.Parallel()
+	for name, picky := range map[string]struct {
+		accepts int // devices in a list at most, once the other device is there
+		want    []int
+	}{
+		"of the new device":     {2, []int{2, 3, 3, 2}},
+		"of any device":         {0, []int{2, 3, 3, 2, 0}},
+		"of everything for now": {-1, []int{2, 3, 3, 2, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &fakeLink{}
+				l.answer = func(n int) error {
+					if lists := l.lists(); n > 0 && lists[n].size > picky.accepts {
+						return refuse(n)
+					}
+					return nil
+				}
+				b := runSession(t, l)
+				sizes := func() (all []int) {
+					synctest.Wait()
+					for _, s := range l.lists() {
+						all = append(all, s.size)
+					}
+					return all
+				}
+				b.put(1, devices.True)
+				synctest.Wait()
+				b.outbox.put(disliked(2, devices.True))
+				require.Equal(t, picky.want[:2], sizes(), "the mute that it holds is not over")
+				require.Equal(t, []string{"Mic"}, b.muted)
+
+				b.outbox.put(disliked(3, devices.False))
+				require.Equal(t, picky.want, sizes())
+				last := l.lists()[len(picky.want)-1]
+				require.NotEqual(t, devices.True, last.mute)
+				require.Equal(t, picky.accepts < 0, len(b.muted) > 0, "what it may take for muted")
+
+				sent := len(l.lists())
+				time.Sleep(repeatSlow)
+				synctest.Wait()
+				require.Greater(t, len(l.lists()), sent)
+				require.Equal(t, 3, l.lists()[sent].size, "the newest list is tried again")
+
+				b.put(4, devices.True)
+				synctest.Wait()
+				require.Equal(t, 2, l.lists()[len(l.lists())-1-max(0, -2*picky.accepts)].size, "each change is tried at once")
+			})
+		})
+	}
+}
+
+// TestARefusingClientMayHoldTheListOfAnotherAgent, which was killed, with a mute that nobody knows of.
+func TestARefusingClientMayHoldTheListOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLink{}
+		l.answer = func(n int) error {
+			if l.lists()[n].size > 0 {
+				return refuse(n)
+			}
+			return nil
+		}
+		b := runSession(t, l)
+		synctest.Wait()
+		b.holdsUnknown = true // as at the start of a session with a client that has answered before
+		b.put(1, devices.False)
+		synctest.Wait()
+		require.Zero(t, l.lists()[len(l.lists())-1].size)
+	})
+}
+
+func TestAsOfToday(t *testing.T) {
+	t.Parallel()
+	was := disliked(1, devices.True)
+	now := snapshot(devices.False)
+	now.Devices = now.Devices[1:] // the speaker has left
+	got := asOfToday(&was, now)
+	require.Len(t, got.Devices, 1)
+	require.Equal(t, "Mic", got.Devices[0].ID)
+	require.Empty(t, got.Wire()[0].Related)
+	require.False(t, *got.Devices[0].HardwareMute)
+	require.Empty(t, asOfToday(nil, now).Wire())
+}
