@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,9 +54,13 @@ func (p Product) models(os devices.OS) (out []hid.Model) {
 		if !forOS(l.OS, os) {
 			continue
 		}
+		var name *regexp.Regexp
+		if l.NameRegex != "" {
+			name, _ = regexp.Compile(l.NameRegex) // which Check has accepted
+		}
 		for _, pid := range l.PIDs {
 			out = append(out, hid.Model{
-				Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Wireless: l.Kind.isWireless(),
+				Bus: l.Kind.bus(), VID: strings.ToLower(l.VID), PID: strings.ToLower(pid), Name: name, Wireless: l.Kind.isWireless(),
 			})
 		}
 	}

@@ -2,6 +2,7 @@ package hid
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 	"time"
 
@@ -57,9 +58,10 @@ type Rule struct {
 
 // Model identifies hardware of a product.
 type Model struct {
-	Bus      devices.Bus // usb or bluetooth
-	VID, PID string      // 4 lower-case hex digits each
-	Wireless bool        // a dongle, or Bluetooth: it may appear without the headset being switched on
+	Bus      devices.Bus    // usb or bluetooth
+	VID, PID string         // 4 lower-case hex digits each
+	Name     *regexp.Regexp // found in the name of the hardware, where models share ids; nil: any
+	Wireless bool           // a dongle, or Bluetooth: it may appear without the headset being switched on
 }
 
 // Firmware is a range of versions, each 4 lower-case hex digits (bcdDevice). An empty end is open; the zero Firmware is any, also an
@@ -175,12 +177,47 @@ func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
 // matches reports whether the device is hardware of the rule's product.
 func (r *Rule) matches(d Device) bool {
-	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID })
+	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.hasIDs(d) })
 }
+
+func (m Model) hasIDs(d Device) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID }
+
+// maySend reports whether a rule may send requests to the device. Where products share its ids and differ by name, only those of the one
+// product that its name tells may: to another model the same request may mean something else.
+func (r *Rules) maySend(rule *Rule, d Device) bool {
+	named, plain, all := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	distinct := false
+	for _, other := range r.list {
+		for _, m := range other.Models {
+			if !m.hasIDs(d) {
+				continue
+			}
+			all[other.Product] = true
+			distinct = distinct || m.Name != nil
+			switch {
+			case m.Name == nil:
+				plain[other.Product] = true
+			case m.Name.MatchString(d.Name):
+				named[other.Product] = true
+			}
+		}
+	}
+	switch {
+	case len(all) < 2 || !distinct: // in the latter case their links tell which is there
+		return true
+	case len(named) > 0:
+		return len(named) == 1 && named[rule.Product]
+	default:
+		return d.Name != "" && len(plain) == 1 && plain[rule.Product]
+	}
+}
+
+// sends reports whether the rule sends requests.
+func (r *Rule) sends() bool { return r.Query != nil || r.HIDPP != nil }
 
 // isWireless reports whether the device may appear without its headset being switched on.
 func (r *Rule) isWireless(d Device) bool {
-	return slices.Contains(r.Models, Model{d.Bus, d.VID, d.PID, true})
+	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.Wireless && m.hasIDs(d) })
 }
 
 // lacksVersion reports whether the rule is for some versions of the product's firmware, and that of the device is unknown.

@@ -178,7 +178,7 @@ func (t *Tracker) shareStates() {
 func (t *Tracker) sensorsOf(d *trackedDevice) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
-		if !rl.fits(d.device, d.desc) {
+		if !rl.fits(d.device, d.desc) || rl.sends() && !t.rules.maySend(rl, d.device) {
 			continue
 		}
 		s := newSensor(rl, d)

@@ -2,9 +2,12 @@ package hid_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"sidetone/internal/catalogue"
+	"sidetone/internal/devices"
 	"sidetone/internal/hid"
 
 	"github.com/stretchr/testify/require"
@@ -124,5 +127,35 @@ func TestTogglePressedOnTwoInterfaces(t *testing.T) {
 			w.between(w.now.Add(-time.Hour), in("hidraw1", 1, 1))
 			require.Equal(t, both("unknown"), w.states(), "the same one, or another")
 		})
+	}
+}
+
+// Two models share the ids of one dongle and differ by name. A device is sent the requests of its own model only, and none while nobody
+// knows which it is.
+func TestRequestsOfAnotherModel(t *testing.T) {
+	product := func(id, name, request string) string {
+		return fmt.Sprintf(`  - id: %s
+    name: %[1]s
+    url: https://acme.example/%[1]s
+    priority: %d
+    links: [{kind: usb, vid: "1209", pids: ["0700"]%s}]
+    endpoints: [{type: audioinput}]
+    allow_write: true
+    sources: [{field: hardware_mute, hid_query: {output: ["%s 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}]
+`, id, len(id), name, request)
+	}
+	head, _, _ := strings.Cut(head, "  - id: headset")
+	for name, want := range map[string]string{
+		"Acme Pro": "hidraw0 output 11 01", "Acme Lite": "hidraw0 output 12 01", "": "",
+	} {
+		cat, problems := catalogue.Decode("test.yaml", []byte(head+product("pro", ", name_regex: Pro", "11")+product("lite", "", "12")))
+		require.Empty(t, problems)
+		w := worldOf(t, catalogue.HIDRules(cat, devices.Linux))
+		e := at("hidraw0", reports(1, 2, 9))
+		e.Device.Name = name
+		w.happen(e)
+		require.Equal(t, want, w.asked(), name)
+		w.happen(in("hidraw0", 9))
+		w.asked()
 	}
 }
