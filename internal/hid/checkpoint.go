@@ -29,6 +29,7 @@ type deviceCheckpoint struct {
 	Plugged bool               `json:"plugged,omitempty"` // its arrival was observed
 	Denied  string             `json:"denied,omitempty"`
 	Reason  *health.Condition  `json:"reason,omitempty"` // behind Denied
+	Lost    time.Time          `json:"lost,omitzero"`    // when it was last queried because reports were lost
 	Sensors []sensorCheckpoint `json:"sensors,omitempty"`
 	Asking  *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
 	Asked   uint64             `json:"asked,omitempty"`   // ID of its last request
@@ -56,7 +57,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Identity, b.Identity))
 	})
 	for _, d := range t.devices {
-		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Asked: d.asked}
+		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked}
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
 			sc.Held = slices.Clone(s.Held)
@@ -99,7 +100,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	}
 	for _, dc := range c.Devices {
 		d := &trackedDevice{
-			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason, asked: dc.Asked, changes: &t.changes,
+			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason, lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
 		}
 		t.add(d)
 		if d.denied == "" {

@@ -82,6 +82,7 @@ func FuzzTracker(f *testing.F) {
 	f.Add(byte(1), []byte{0, 0x82, 0, 7, 0, 2, 3, 0x21, 1, 6, 0, 255, 8, 1, 3, 4, 0, 0})
 	f.Add(byte(4), []byte{0, 0, 0, 5, 0, 2, 1, 1, 5, 0, 2, 2, 0, 5, 0, 2, 1, 1, 8, 0, 15, 5, 0, 2, 1, 7, 8, 0, 20, 8, 0, 25})
 	f.Add(byte(0x98), []byte("Z\x010100!00110100!00000100Y00000000000Y00"))
+	f.Add(byte('I'), []byte("Z90100100")) // reports are lost twice at once
 	f.Fuzz(func(t *testing.T, which byte, script []byte) {
 		first := fuzzRun(t, rules, int(which), script, false)
 		require.Equal(t, first, fuzzRun(t, rules, int(which), script, true))
