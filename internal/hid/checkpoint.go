@@ -100,7 +100,8 @@ func (t *Tracker) Restore(c Checkpoint) {
 	}
 	for _, dc := range c.Devices {
 		d := &trackedDevice{
-			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason, lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
+			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason,
+			lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
 		}
 		t.add(d)
 		if d.denied == "" {

@@ -35,7 +35,7 @@ type sensorState struct {
 	Value    devices.Tri `json:"value"`
 	Since    time.Time   `json:"since,omitzero"`
 	By       string      `json:"by,omitempty"`    // the node of the interface that set the value
-	StatedAt time.Time   `json:"stated,omitzero"` // when at the earliest the device stated the value, not a press; of an answer: when it was requested
+	StatedAt time.Time   `json:"stated,omitzero"` // when the device stated the value at the earliest; of an answer: when it was requested
 	StatedOn route       `json:"stated_on,omitzero"`
 	State    state       `json:"state,omitempty"`
 
@@ -54,7 +54,7 @@ type sensorState struct {
 
 	OutdatedAt time.Time `json:"outdated,omitzero"` // when a level that must be repeated is no longer known; zero: never
 
-	Doubted   time.Time `json:"doubted,omitzero"`   // when a report first said that the state may have changed since it was stated; zero: none has
+	Doubted   time.Time `json:"doubted,omitzero"`   // when a report first said that it may have changed since; zero: none has
 	Triggered time.Time `json:"triggered,omitzero"` // when a report last said so
 }
 
