@@ -149,7 +149,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.delay_ms", "timeout_ms would be over before the report is read again", "less than timeout_ms"},
 		}},
 		"query, asked again and again": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
-			{at + ".hid_query.poll_ms", "only last_output is polled: the device itself can report its other states", "ask_on"},
+			{at + ".hid_query.poll_ms", "only last_output is polled: the device itself can report its other states", "ask_on; a state that the device tells in answers only, let the vendor's software push"},
 		}},
 		"query, a lamp": {query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000}), nil},
 		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: hid.Bytes{1}, AskOn: again}), []Fault{

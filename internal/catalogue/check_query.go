@@ -28,7 +28,7 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 		f.add(path+".delay_ms", "less than timeout_ms", "timeout_ms would be over before the report is read again")
 	}
 	if q.PollMS != 0 && len(q.LastOutput) == 0 {
-		f.add(path+".poll_ms", "ask_on", "only last_output is polled: the device itself can report its other states")
+		f.add(path+".poll_ms", "ask_on; a state that the device tells in answers only, let the vendor's software push", "only last_output is polled: the device itself can report its other states")
 	}
 }
 
