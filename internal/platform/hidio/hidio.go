@@ -94,4 +94,6 @@ type channel interface {
 	// read waits for a report until a time, unless that is zero; the error is then os.ErrDeadlineExceeded. Whenever it finds none waiting
 	// it calls empty, with a time before it looked.
 	read(report []byte, until time.Time, empty func(at time.Time)) (n int, err error)
+	// interrupt ends a read that waits, with os.ErrDeadlineExceeded. Another goroutine may call it at any time.
+	interrupt()
 }

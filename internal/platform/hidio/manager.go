@@ -127,7 +127,7 @@ func (h *manager) Want(want func(hid.Device) bool) {
 	h.changed.Notify()
 }
 
-// Refresh has the next Read retry what has failed even without an event of the OS, as after a sleep.
+// Refresh has the next Read retry what has failed even without an event of the OS, and look at all queues of reports, as after a sleep.
 func (h *manager) Refresh() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -213,6 +213,9 @@ func (h *manager) Read(ctx context.Context) error {
 	var wanted []*presence
 	for _, p := range present {
 		h.review(p, afresh || announced[p.device.Node])
+		if afresh && p.port != nil {
+			p.port.lookAgain()
+		}
 		if !want(p.device) {
 			h.release(p)
 			continue

@@ -45,6 +45,8 @@ func newFailing() failing { return failing{fails: make(chan error, 1)} }
 func (failing) request(hid.Request) ([]byte, error)                    { return nil, nil }
 func (c failing) channels() []channel                                  { return []channel{c} }
 func (c failing) read([]byte, time.Time, func(time.Time)) (int, error) { return 0, <-c.fails }
+
+func (failing) interrupt() {}
 func (c failing) close() error                                         { close(c.fails); return nil }
 
 // A device may fail and stay, as when its port was reset. It is opened again for as long as it is listed, soon at first, and never often.
@@ -174,7 +176,15 @@ func TestADeviceIsReadWithoutWhatAnotherProgramKeeps(t *testing.T) {
 type queue struct {
 	whole
 	reports chan string
+	again   chan struct{}
 	looks   []time.Time
+}
+
+func (q *queue) interrupt() {
+	select {
+	case q.again <- struct{}{}:
+	default:
+	}
 }
 
 func (q *queue) request(hid.Request) ([]byte, error) { return nil, nil }
@@ -193,6 +203,8 @@ func (q *queue) read(report []byte, until time.Time, empty func(time.Time)) (int
 	select {
 	case r := <-q.reports:
 		return copy(report, r), nil
+	case <-q.again:
+		return 0, os.ErrDeadlineExceeded
 	case <-timeout:
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -210,7 +222,7 @@ func TestWhenAReportWasSent(t *testing.T) {
 			}
 			time.Sleep(stall)
 		}, platformtest.Quiet())
-		q := &queue{reports: make(chan string, 100)}
+		q := &queue{reports: make(chan string, 100), again: make(chan struct{})}
 		backend.opened <- q
 		opened := time.Now()
 		require.NoError(t, h.Read(t.Context()))
@@ -237,6 +249,13 @@ func TestWhenAReportWasSent(t *testing.T) {
 		require.Len(t, q.looks, looks, "a silent device costs nothing")
 		e := report()
 		require.GreaterOrEqual(t, e.Since.Sub(last), lastLook)
+
+		time.Sleep(time.Hour)
+		h.Refresh() // the machine has slept
+		woke := time.Now()
+		require.NoError(t, h.Read(t.Context()))
+		time.Sleep(time.Minute)
+		require.Equal(t, woke, report().Since, "it was sent since the machine woke up")
 
 		stall = 700 * time.Millisecond // the agent: two reports wait when it is over
 		synctest.Wait()

@@ -75,6 +75,8 @@ func (n *node) read(report []byte, until time.Time, empty func(time.Time)) (size
 	return size, nil
 }
 
+func (n *node) interrupt() { _ = n.file.SetReadDeadline(time.Now()) }
+
 // request performs a request. The file is not closed before that has returned.
 func (n *node) request(r hid.Request) (report []byte, err error) {
 	if gone := n.raw.Control(func(fd uintptr) { report, err = n.send(int(fd), n.file.Name(), r) }); gone != nil {

@@ -36,6 +36,7 @@ type part struct {
 	*collection
 	node    *node
 	file    windows.Handle
+	look    windows.Handle         // an event: the queue is to be looked at
 	desc    *descriptor.Descriptor // nil: unknown
 	reading *transfer              // nil: it has no input reports
 	report  []byte
@@ -95,9 +96,12 @@ func (n *node) openPart(c *collection) (_ *part, err error) {
 	if p.file, err = openPath(c.path, windows.GENERIC_READ); err != nil {
 		return nil, openError(err)
 	}
+	if p.look, err = windows.CreateEvent(nil, 0, 0, nil); err != nil {
+		return nil, errors.Join(err, windows.CloseHandle(p.file))
+	}
 	if length := c.Lengths[descriptor.Input]; length > 0 {
 		if p.reading, err = newTransfer(p.file); err != nil {
-			return nil, errors.Join(err, windows.CloseHandle(p.file))
+			return nil, errors.Join(err, windows.CloseHandle(p.file), windows.CloseHandle(p.look))
 		}
 		p.report = make([]byte, length)
 		p.reading.pinned.Pin(&p.report[0])
@@ -176,7 +180,7 @@ func (n *node) close() (err error) {
 				p.reading.cancel()
 				p.reading.release()
 			}
-			err = errors.Join(err, windows.CloseHandle(p.file))
+			err = errors.Join(err, windows.CloseHandle(p.file), windows.CloseHandle(p.look))
 		}
 		err = errors.Join(err, windows.CloseHandle(n.stop))
 	})
@@ -193,7 +197,7 @@ func (p *part) read(report []byte, until time.Time, empty func(time.Time)) (int,
 			return 0, err
 		}
 	}
-	events, looked := []windows.Handle{p.node.stop, p.reading.over.HEvent}, time.Now()
+	events, looked := []windows.Handle{p.node.stop, p.reading.over.HEvent, p.look}, time.Now()
 	which, err := windows.WaitForMultipleObjects(events, false, 0)
 	if which == uint32(windows.WAIT_TIMEOUT) {
 		empty(looked)
@@ -208,7 +212,7 @@ func (p *part) read(report []byte, until time.Time, empty func(time.Time)) (int,
 		return 0, err
 	case which == windows.WAIT_OBJECT_0:
 		return 0, os.ErrClosed
-	case which == uint32(windows.WAIT_TIMEOUT):
+	case which == uint32(windows.WAIT_TIMEOUT), which == windows.WAIT_OBJECT_0+2:
 		return 0, os.ErrDeadlineExceeded
 	}
 	size, err := p.reading.finish()
@@ -220,6 +224,13 @@ func (p *part) read(report []byte, until time.Time, empty func(time.Time)) (int,
 		return 0, io.ErrUnexpectedEOF
 	}
 	return copy(report, sent), nil
+}
+
+func (p *part) interrupt() {
+	if p.node.use() == nil {
+		_ = windows.SetEvent(p.look)
+		p.node.users.Done()
+	}
 }
 
 // startReading starts reading the next report. The immediate byte count is not used; it is not nil only for the race detector.

@@ -112,6 +112,13 @@ func (p *port) read(opened time.Time) {
 	}
 }
 
+// lookAgain has all queues looked at now: after a sleep, what is read later is then known to have been sent since.
+func (p *port) lookAgain() {
+	for _, c := range p.conn.channels()[:p.readers] {
+		c.interrupt()
+	}
+}
+
 // run reports what the device sends until that fails.
 func (r *reader) run() {
 	report := make([]byte, maxReport)
