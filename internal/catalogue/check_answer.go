@@ -68,7 +68,10 @@ func (f *faults) answers(path string, p Product) {
 		}
 	}
 	for i, q := range all {
-		if q.request() != nil && !q.echoes(requests) {
+		if j := slices.IndexFunc(all, q.confusable); j >= 0 {
+			f.addUnlessRecorded(q.path+".expect", "a condition that tells the two answers apart, such as on a byte in which the device repeats the request",
+				"the answer to %s would count as the answer to this request", all[j].path)
+		} else if q.request() != nil && !q.echoes(requests) {
 			f.warn(q.path+".expect", "a condition on a byte in which the device repeats what is particular to this request",
 				"the answer to another request, also of another program, may count: nothing in it is compared with the request")
 		}
@@ -80,6 +83,27 @@ func (f *faults) answers(path string, p Product) {
 			}
 		}
 	}
+}
+
+// confusable reports whether the device may answer this query and another, different one by the same report.
+func (q queryAt) confusable(other queryAt) bool {
+	if len(q.Output) == 0 || len(other.Output) == 0 || slices.Equal(q.request(), other.request()) {
+		return false
+	}
+	theirs := compileTests(other.Expect)
+	return !slices.ContainsFunc(compileTests(q.Expect), func(t hid.Test) bool {
+		return slices.ContainsFunc(theirs, func(o hid.Test) bool { return o.Byte == t.Byte && !overlap(t.Fits, o.Fits) })
+	})
+}
+
+// overlap reports whether a value meets both conditions.
+func overlap(one, other [256]bool) bool {
+	for b := range one {
+		if one[b] && other[b] {
+			return true
+		}
+	}
+	return false
 }
 
 // echoes reports whether a condition on the answer is met by a byte of the request, and by none at the same place of the other requests.

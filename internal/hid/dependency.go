@@ -51,7 +51,13 @@ func (t *Tracker) invalidateUnknown(at, now time.Time) {
 			continue
 		}
 		t.invalidateDependents(s, at, now)
-		// The product may have been disconnected since its states were reported.
+	}
+}
+
+// suspectLinks handles links that may have changed and are unknown: the product may have been away since its states were reported, also if
+// its link was not known before.
+func (t *Tracker) suspectLinks(at, now time.Time) {
+	for _, s := range t.sensors() {
 		if s.pending.take(suspectLink) && !t.links()[s.unit].Known() {
 			t.forgetAll(at, now, func(o *sensor) bool { return !o.Link && o.Value.Known() && o.unit == s.unit })
 		}

@@ -3,9 +3,11 @@ package hid_test
 import (
 	"testing"
 
-	"sidetone/internal/hid"
-
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/catalogue"
+	"sidetone/internal/devices"
+	"sidetone/internal/hid"
 )
 
 // A receiver tells that its headset was switched off and on: what that had told before may be over.
@@ -111,11 +113,15 @@ func TestHIDPPAnswersToOtherPrograms(t *testing.T) {
 
 // An answer that comes after its time-out may be to any of the requests that it fits.
 func TestAnswerAfterItsTimeout(t *testing.T) {
-	w := newWorld(t, `
+	cat, problems := catalogue.Decode("test.yaml", []byte(head+`
     sources:
-      - {field: noise_suppression, hid_query: {output: ["11 02"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
+      - {field: noise_suppression, hid_query: {output: ["11 02"], expect: [{byte: 0, eq: 2}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
       - {field: echo_cancellation, hid_query: {output: ["11 01"], expect: [{byte: 0, eq: 1}], value: {byte: 1}, ask_on: [{byte: 0, eq: 9}]}}
-`)
+`))
+	require.Empty(t, problems)
+	sources := cat.Products[0].Sources
+	sources[0].HIDQuery.Expect = sources[1].HIDQuery.Expect // which only catalogues in old recordings may have
+	w := worldOf(t, catalogue.HIDRules(cat, devices.Linux))
 	w.happen(at("hidraw0", reports(1, 9)))
 	require.Equal(t, "hidraw0 output 11 02", w.asked())
 	w.expire()

@@ -341,7 +341,11 @@ func (s *sensor) unconfirmed(at time.Time) {
 		return
 	}
 	if s.StatedOn.Node == "" || s.StatedOn.Node == s.node { // else another interface has stated it
-		s.enter(onUnconfirmed, devices.Unknown, at)
+		on := onUnconfirmed
+		if s.isReading() && !s.Doubted.IsZero() {
+			on = onDoubted
+		}
+		s.enter(on, devices.Unknown, at)
 	}
 	if s.isReading() {
 		s.Doubted = time.Time{}

@@ -31,7 +31,7 @@ const (
 	onUnrecognised outcome = "the device reported a value that the rule does not define"
 	onUnconfirmed  outcome = "a query returned no state, or a receiver reported that its device connected or disconnected"
 	onOutdated     outcome = "it is a level that must be repeated, and was not in time"
-	onDoubted      outcome = "the device said that the state may have changed, and has not said what it is within 2 s"
+	onDoubted      outcome = "the device said that the state may have changed, and has not said what it is, within 2 s or when it was asked"
 	onForgotten    outcome = "reports were lost, the machine slept, the link or a dependency changed, or it is queried again"
 
 	// For toggles only.
@@ -69,8 +69,8 @@ var transitions = transition.Table[state, outcome, []consequence]{
 	line(onUnconfirmed, []state{unrecognised}, "", nil),
 	line(onUnconfirmed, nil, unknown, nil),
 	line(onOutdated, nil, unknown, nil),
-	line(onDoubted, []state{unrecognised}, "", []consequence{doubtToggles}),
-	line(onDoubted, nil, unknown, []consequence{doubtToggles}),
+	line(onDoubted, []state{unrecognised}, "", []consequence{doubtToggles, suspectLink}),
+	line(onDoubted, nil, unknown, []consequence{doubtToggles, suspectLink}),
 	line(onForgotten, nil, unknown, nil),
 
 	line(onAnchored, nil, stated, nil),
@@ -108,7 +108,7 @@ func (s *sensor) appliesTo(c consequence) bool {
 	case invalidateUnknown:
 		return s.isReading() && s.ReportsChanges
 	case suspectLink:
-		return s.isReading() && s.ReportsChanges && s.Link
+		return s.isReading() && s.Link
 	default:
 		return true
 	}

@@ -379,6 +379,9 @@ func (t *Tracker) applyConsequences(at, now time.Time) {
 	if t.changes.pending.take(invalidateUnknown) {
 		t.invalidateUnknown(at, now)
 	}
+	if t.changes.pending.take(suspectLink) {
+		t.suspectLinks(at, now)
+	}
 	if len(t.changes.pending) > 0 {
 		t.applyAnchors(at, now)
 		t.changes.pending = t.changes.pending[:0]
