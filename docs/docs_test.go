@@ -223,7 +223,7 @@ func TestMissingThingsAreFound(t *testing.T) {
 		"config.go": "", "/etc/passwd": "", "text/plain": "",
 		"rpc.nothing": "no such setting or condition", "rpc.tokens": "", "sources.works": "",
 		"Client.nothing": "no such method or field", "Audio.List": "no such method or field", "Client.mu": "", "SourceKind.compile": "",
-		"devices.Nothing": "no such name in the package devices", "devices.Diff": "",
+		"devices.NoSuchThing": "no such name in the package devices", "devices.Diff": "",
 		"sidetone nothing": "no such verb: nothing", "sidetone catalogue test FILE": "", "sidetone run --nothing": "no such flag: --nothing",
 		"--rpc-ports": "", "--nothing": "no such flag: --nothing", "curl --nothing": "",
 	} {

@@ -6,8 +6,8 @@ import (
 )
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
-// hardware inputs behind (e itself if it is hardware). Pushes by the vendor's software come first,
-// then the catalogue's rules in order; the first known value decides. The last answer of a source that
+// inputs behind (e itself if it is hardware; none: from nobody knows where, so nothing that is said of the
+// product holds for e). Pushes by the vendor's software come first, then the catalogue's rules in order; the first known value decides. The last answer of a source that
 // has failed gives way to what the device itself states now.
 func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	for c := range inst.consider(f, e, behind) {
@@ -61,7 +61,11 @@ func (p *product) statedByDevice(rule string) bool {
 // consider yields every possible origin of the flag, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
-		for _, p := range latestFirst(inst.pushes, f) {
+		pushes := inst.pushes
+		if len(behind) == 0 {
+			pushes = nil
+		}
+		for _, p := range latestFirst(pushes, f) {
 			v, said := p.State[f]
 			if said && !yield(Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}}) {
 				return

@@ -11,12 +11,13 @@ import (
 // Grouping holds the endpoints of one moment sorted into units, each a physical product, with the
 // readings of their HID devices. Not safe for concurrent use.
 type Grouping struct {
-	resolver *Resolver
-	all      []*instance
-	byKey    map[string]*instance
-	products map[string]*unitIndex // by product id
-	bare     map[string]*unitIndex // units without endpoints, of which only hardware is there; by product id
-	withheld []Withheld            // endpoints of no unit
+	resolver  *Resolver
+	endpoints []*Endpoint // all, sorted by key
+	all       []*instance
+	byKey     map[string]*instance
+	products  map[string]*unitIndex // by product id
+	bare      map[string]*unitIndex // units without endpoints, of which only hardware is there; by product id
+	withheld  []Withheld            // endpoints of no unit
 }
 
 // instance is a unit, one physical product: the endpoints that belong together.
@@ -54,8 +55,9 @@ func (r *Resolver) Group(in Inputs) *Grouping {
 	g := &Grouping{
 		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), bare: make(map[string]*unitIndex),
 	}
+	g.endpoints = sorted(in.Endpoints)
 	var virtual []*Endpoint
-	for _, e := range sorted(in.Endpoints) {
+	for _, e := range g.endpoints {
 		p := r.matcher.find(e)
 		switch {
 		case p != nil:

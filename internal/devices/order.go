@@ -49,8 +49,31 @@ func merge(a, b Report) Report {
 	return a
 }
 
-// order returns the list as it is sent: by the vendor's priority, then the unit attached last,
-// then id. The order is total, so equal inputs give equal lists (rule R30).
+// rankedReport is a report with its place in the order of the catalogue's rules.
+type rankedReport struct {
+	rank int
+	Report
+}
+
+// inRank sorts the reports of a unit: by the rule that reports each, then id.
+func inRank(list []rankedReport) []rankedReport {
+	stable.Sort(list, func(a, b rankedReport) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))
+	})
+	return list
+}
+
+// rankOf returns the place of the rule that reports e: those for endpoints of its own come before those for virtual ones.
+func (p *product) rankOf(e *Endpoint, adopted bool) int {
+	fits := func(r EndpointRule) bool { return r.fits(e) }
+	if adopted {
+		return len(p.Endpoints) + slices.IndexFunc(p.Virtual, fits)
+	}
+	return slices.IndexFunc(p.Endpoints, fits)
+}
+
+// order returns the list as it is sent: by the vendor's priority, then the unit attached last, then the unit's smallest id; within a
+// unit by the order of the catalogue's rules, then id. The order is total, so equal inputs give equal lists (rule R30).
 func order(instances []*instance) []Report {
 	slices.SortFunc(instances, func(a, b *instance) int {
 		return cmp.Or(
@@ -66,9 +89,6 @@ func order(instances []*instance) []Report {
 	}
 	out := make([]Report, 0, count)
 	for _, inst := range instances {
-		stable.Sort(inst.reports, func(a, b Report) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))
-		})
 		out = append(out, inst.reports...)
 	}
 	return inputsLast(mergeReports(out))

@@ -42,6 +42,27 @@ func TestOrderOfUnits(t *testing.T) {
 	}
 }
 
+// Within a unit the vendor's rules say what comes first.
+func TestOrderWithinAUnit(t *testing.T) {
+	pick := func(typ Type, name string) catalogue.EndpointRule {
+		return catalogue.EndpointRule{Type: typ, Pick: &catalogue.Pick{NameRegex: name}}
+	}
+	cat := catalogueOf(product{
+		ID: "mixer", Links: links{usbLink("0700")},
+		Endpoints: []catalogue.EndpointRule{
+			pick(AudioInput, "chat"), {Type: AudioInput}, pick(AudioOutput, "system"), {Type: AudioOutput}, {Type: VideoInput},
+		},
+		VirtualEndpoints: []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "noise"}, {Type: AudioInput, NameRegex: "echo"}},
+	})
+	list := endpoints{
+		usb("a camera", VideoInput, "0700"), usb("broadcast", AudioInput, "0700"), usb("chat", AudioInput, "0700"), usb("aux", AudioInput, "0700"),
+		usb("game", AudioOutput, "0700"), usb("system", AudioOutput, "0700"), virtual("an echo", "chat"), virtual("noise", "chat"),
+	}
+	for seed := range uint64(10) {
+		require.Equal(t, []string{"chat", "aux", "broadcast", "system", "game", "a camera", "noise", "an echo"}, ids(resolve(t, cat, native, shuffled(list, seed)...)))
+	}
+}
+
 // TestInputsLast: among equal ids the last entry wins in the client, and only an audio input
 // has flags.
 func TestInputsLast(t *testing.T) {

@@ -183,13 +183,13 @@ func (r *Resolver) Explain(in Inputs) map[Key]map[Field][]Considered {
 	g := r.Group(in)
 	g.assignPushes(in.Pushes)
 	for _, inst := range g.all {
-		for i, e := range inst.endpoints {
+		for _, e := range inst.endpoints {
 			if e.Type != AudioInput {
 				continue
 			}
 			fields := make(map[Field][]Considered, len(r.opts.Fields))
 			for _, f := range r.opts.Fields {
-				fields[f] = inst.ranked(f, e, inst.hardwareBehind(e, i >= inst.own))
+				fields[f] = inst.ranked(f, e, inst.hardwareBehind(e))
 			}
 			out[e.Key()] = fields
 		}

@@ -1,6 +1,9 @@
 package devices
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reading is a state that a rule of a product has read from one of its HID devices.
 type Reading struct {
@@ -56,11 +59,15 @@ func (inst *instance) same(a, b Reading) bool {
 
 // read evaluates one source for a field. Effects belong to the endpoint that the client records from; a
 // mute or mixer control belongs to the hardware, even if a virtual endpoint carries its sound; a HID
-// reading applies to the whole unit.
+// reading applies to all hardware of the unit. What belongs to hardware is unknown for an input that is not known to come from it.
 func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) Flag {
 	switch {
 	case s.Effect != "":
 		return e.flag(e.Effects[s.Effect], factEffect+string(s.Effect), Origin{Via: ViaOSEffects, Detail: e.ID})
+	case s.Derive != nil:
+		return inst.derive(*s.Derive, f, e, behind)
+	case len(behind) == 0 && f != linkField:
+		return Flag{}
 	case s.Const.Known():
 		return Flag{Value: s.Const, Origin: Origin{Via: ViaConst}, Since: e.Attached}
 	case s.EndpointMute != nil, s.Control != nil:
@@ -69,8 +76,8 @@ func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) F
 			flags = append(flags, s.readHardware(hw))
 		}
 		return mergeFlags(flags)
-	case s.Derive != nil:
-		return inst.derive(*s.Derive, f, e, behind)
+	case f != linkField && !slices.ContainsFunc(behind, (*Endpoint).isMicrophone):
+		return Flag{}
 	}
 	var flags []Flag
 	for _, r := range inst.readings[s.Path] {

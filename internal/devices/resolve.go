@@ -57,6 +57,7 @@ func (g *Grouping) Resolve(pushes []Push) Snapshot {
 		g.resolver.report(inst, &s)
 	}
 	s.Devices = order(slices.Clone(g.all))
+	g.distrustShared(s.Devices)
 	stable.Sort(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
 	return s
 }
@@ -70,6 +71,7 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 		}
 		return
 	}
+	ranked := make([]rankedReport, 0, len(inst.endpoints))
 	for i, e := range inst.endpoints {
 		adopted := i >= inst.own
 		id := wireID(*e, r.scheme(inst.product, e.Type), r.opts.IDMaxBytes)
@@ -84,9 +86,12 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 			Endpoints: []Key{e.Key()},
 		}
 		if e.Type == AudioInput {
-			rep.setFlags(r.flags(inst, e, inst.hardwareBehind(e, adopted)))
+			rep.setFlags(r.flags(inst, e, inst.hardwareBehind(e)))
 		}
-		inst.reports = append(inst.reports, rep)
+		ranked = append(ranked, rankedReport{inst.product.rankOf(e, adopted), rep})
+	}
+	for _, r := range inRank(ranked) {
+		inst.reports = append(inst.reports, r.Report)
 	}
 	inst.reports = mergeReports(inst.reports)
 	if !inst.product.Unrelated {
@@ -99,34 +104,30 @@ func (r *Resolver) report(inst *instance, s *Snapshot) {
 	}
 }
 
-// hardwareBehind returns the inputs whose mutes act on an audio input of the unit: itself, or, if it
-// is virtual, the input that the OS names as its master, else all candidates.
-func (inst *instance) hardwareBehind(e *Endpoint, adopted bool) []*Endpoint {
-	if !e.Virtual {
+// hardwareBehind returns the inputs of the unit whose mutes act on an audio input e: itself, or if it is virtual, the hardware at the end
+// of the chain of masters that the OS names now. There is none if the OS does not name them: a virtual input may record any microphone of
+// the machine. A unit without any hardware input stands for itself, such as that of a link of kind virtual.
+func (inst *instance) hardwareBehind(e *Endpoint) []*Endpoint {
+	at := e
+	for range inst.endpoints { // no chain is longer
+		if !at.Virtual {
+			return []*Endpoint{at}
+		}
+		i := slices.IndexFunc(inst.endpoints, func(o *Endpoint) bool { return o.Type == AudioInput && o.ID == at.Master })
+		if i < 0 {
+			break
+		}
+		at = inst.endpoints[i]
+	}
+	own := inst.endpoints[:inst.own]
+	if slices.Contains(own, e) && !slices.ContainsFunc(own, (*Endpoint).isMicrophone) {
 		return []*Endpoint{e}
 	}
-	var all, reported []*Endpoint
-	for _, hw := range inst.endpoints[:inst.own] {
-		if hw.Type != AudioInput || hw == e {
-			continue
-		}
-		if hw.ID == e.Master {
-			return []*Endpoint{hw}
-		}
-		all = append(all, hw)
-		if ok, _ := inst.product.wants(hw); ok {
-			reported = append(reported, hw)
-		}
-	}
-	switch {
-	case !adopted:
-		return []*Endpoint{e} // of a link of kind virtual, which has no hardware
-	case len(reported) > 0:
-		return reported
-	default:
-		return all
-	}
+	return nil
 }
+
+// isMicrophone reports whether e is an audio input of hardware.
+func (e *Endpoint) isMicrophone() bool { return e.Type == AudioInput && !e.Virtual }
 
 // whyWithheld returns why an endpoint of the product is not reported. Its Code is empty if it is.
 func (inst *instance) whyWithheld(e *Endpoint, adopted bool, id string) Why {

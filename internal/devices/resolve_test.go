@@ -302,18 +302,16 @@ func TestVirtualEndpointsHaveTheMuteOfTheHardware(t *testing.T) {
 		endpoints []Endpoint
 		want      Tri
 	}{
-		"the one that it names":                     {nil, endpoints{mic("a", True), mic("b", False), v("a")}, True},
-		"the one that it names, not muted":          {nil, endpoints{mic("a", True), mic("b", False), v("b")}, False},
-		"the one that it names, unknown":            {nil, endpoints{mic("a", Unknown), mic("b", True), v("a")}, Unknown},
-		"the one that it names, itself hidden":      {hide("of a"), endpoints{mic("a", True), mic("b", False), v("a")}, True},
-		"names none: all muted":                     {nil, endpoints{mic("a", True), mic("b", True), v("")}, True},
-		"names none: not all muted":                 {nil, endpoints{mic("a", True), mic("b", False), v("")}, False},
-		"names none: one unknown":                   {nil, endpoints{mic("a", True), mic("b", Unknown), v("")}, Unknown},
-		"names none: hidden ones do not count":      {hide("of b"), endpoints{mic("a", True), mic("b", False), v("")}, True},
-		"names none: unless all are hidden":         {hide("Name"), endpoints{mic("a", True), v("")}, True},
-		"no microphone: its own mute says nothing":  {nil, endpoints{speaker, v("")}, Unknown},
-		"a speaker's mute is not the microphone's":  {nil, endpoints{speaker, v("out")}, Unknown},
-		"behind another virtual one: all that mics": {nil, endpoints{mic("a", False), with(v("a"), func(e *endpoint) { e.ID, e.Name = "first echo", "first echo" }), v("first echo")}, False},
+		"the one that it names":                    {nil, endpoints{mic("a", True), mic("b", False), v("a")}, True},
+		"the one that it names, not muted":         {nil, endpoints{mic("a", True), mic("b", False), v("b")}, False},
+		"the one that it names, unknown":           {nil, endpoints{mic("a", Unknown), mic("b", True), v("a")}, Unknown},
+		"the one that it names, itself hidden":     {hide("of a"), endpoints{mic("a", True), mic("b", False), v("a")}, True},
+		"names none: it may record any microphone": {nil, endpoints{mic("a", True), v("")}, Unknown},
+		"names none: nor is it known not to":       {nil, endpoints{mic("a", False), v("")}, Unknown},
+		"no microphone: its own mute says nothing": {nil, endpoints{speaker, v("")}, Unknown},
+		"a speaker's mute is not the microphone's": {nil, endpoints{speaker, v("out")}, Unknown},
+		"behind another virtual one":               {nil, endpoints{mic("a", True), mic("b", False), with(v("a"), func(e *endpoint) { e.ID, e.Name = "first echo", "first echo" }), v("first echo")}, True},
+		"behind another one that names none":       {nil, endpoints{mic("a", True), with(v(""), func(e *endpoint) { e.ID, e.Name = "first echo", "first echo" }), v("first echo")}, Unknown},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -331,6 +329,44 @@ func TestVirtualEndpointsHaveTheMuteOfTheHardware(t *testing.T) {
 			require.True(t, found)
 		})
 	}
+}
+
+// A virtual microphone whose hardware is not known has no flag that is said of the product, whoever says it.
+func TestVirtualEndpointOfUnknownHardware(t *testing.T) {
+	cat := hidProduct(func(p *catalogue.Product) {
+		p.Endpoints = []catalogue.EndpointRule{{Type: AudioInput}}
+		p.VirtualEndpoints = []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "echo"}}
+		p.Sources = append(p.Sources, catalogue.SourceRule{Field: AutomaticGainControl, SourceKind: kind{Const: new(bool)}})
+	})
+	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	builtin := Endpoint{Source: "audio", ID: "builtin", Name: "Built-in Audio", Type: AudioInput, Bus: PCI, Default: true}
+	in := Inputs{
+		Endpoints: endpoints{mic, builtin, virtual("echo", "")}, Readings: readings{reading("sources[0]", "c1", "", True)},
+		Pushes: []Push{{Product: "p", Owner: "suite", State: flagStates{NoiseSuppression: True}}},
+	}
+	s := resolveReadings(t, cat, in)
+	require.Equal(t, []string{"mic", "echo"}, ids(s))
+	require.Equal(t, states{"mic": True}, flagsOf(s, HardwareMute))
+	require.Equal(t, states{"mic": True}, flagsOf(s, NoiseSuppression))
+	require.Equal(t, states{"mic": False}, flagsOf(s, AutomaticGainControl))
+	in.Endpoints[2].Master = "mic"
+	s = resolveReadings(t, cat, in)
+	require.Equal(t, states{"mic": True, "echo": True}, flagsOf(s, HardwareMute))
+	in.Endpoints[2].Master = "builtin"
+	require.Equal(t, []string{"mic"}, ids(resolveReadings(t, cat, in)), "it is known to carry another microphone")
+}
+
+// In a product that is both hardware and its maker's virtual microphone, the latter may carry anything.
+func TestLinkVirtualBesideHardware(t *testing.T) {
+	cat := hidProduct(func(p *catalogue.Product) {
+		p.Links = append(p.Links, catalogue.Link{Kind: catalogue.LinkVirtual, NameRegex: "^mix"})
+		p.GroupBy = GroupModel
+	})
+	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
+	in := Inputs{Endpoints: endpoints{mic, virtual("mix", "")}, Readings: readings{reading("sources[0]", "c1", "", True)}}
+	require.Equal(t, states{"mic": True}, flagsOf(resolveReadings(t, cat, in), HardwareMute))
+	in.Endpoints = endpoints{virtual("mix", "")}
+	require.Empty(t, flagsOf(resolveReadings(t, cat, in), HardwareMute))
 }
 
 // TestLinkVirtual: where the product itself is virtual, each endpoint speaks for itself.
