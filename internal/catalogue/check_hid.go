@@ -272,9 +272,9 @@ func (k SourceKind) neverRefreshed() bool {
 	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0: // the device sends nothing when a program sets it
 		return k.HIDQuery.PollMS == 0
 	case k.HIDQuery != nil:
-		return len(k.HIDQuery.AskOn) == 0
+		return len(k.HIDQuery.AskOn) == 0 && k.HIDQuery.PollMS == 0
 	case k.HIDUsage != nil:
-		return k.HIDUsage.Read != "" && len(k.HIDUsage.AskOnUsage) == 0
+		return k.HIDUsage.Read != "" && len(k.HIDUsage.AskOnUsage) == 0 && k.HIDUsage.PollMS == 0
 	case k.HIDPP != nil:
 		return len(k.HIDPP.Event) == 0 && len(k.HIDPP.AskOn) == 0
 	}
@@ -285,16 +285,17 @@ func (k SourceKind) neverRefreshed() bool {
 // change, and decide then.
 func (f *faults) staleness(path string, k SourceKind, covered bool) {
 	const stale = "nothing tells when the state changes, so the first answer would count forever"
+	const silent = "if the device reports nothing: poll_ms, or no rule, and push the state"
 	switch {
 	case covered:
 	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.neverRefreshed():
 		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
 			"nothing tells when another program sets it, so the first answer would count forever")
 	case k.HIDQuery != nil && k.neverRefreshed():
-		f.add(path+".hid_query", "ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor",
-			stale)
+		f.add(path+".hid_query",
+			"ask_on, or a level in the device's reports before it; behind a toggle, make it the toggle's anchor; "+silent, stale)
 	case k.HIDUsage != nil && k.neverRefreshed():
-		f.add(path+".hid_usage", "ask_on_usage, or a level in the device's reports before it", stale)
+		f.add(path+".hid_usage", "ask_on_usage, or a level in the device's reports before it; "+silent, stale)
 	case k.HIDPP != nil && k.HIDPP.Read != nil && k.neverRefreshed():
 		f.add(path+".hidpp", "event, ask_on, or a level in the device's reports before it", stale)
 	case k.Derive != nil:

@@ -149,8 +149,9 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.delay_ms", "timeout_ms would be over before the report is read again", "less than timeout_ms"},
 		}},
 		"query, asked again and again": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, PollMS: 1000}), []Fault{
-			{at + ".hid_query.poll_ms", "only last_output is polled: the device itself can report its other states", "ask_on; a state that the device tells in answers only, let the vendor's software push"},
+			{at + ".hid_query.poll_ms", "out of range", "2000 to 60000"},
 		}},
+		"query, polled": {query(HIDQuery{Feature: hid.Bytes{1}, PollMS: 2000}), nil},
 		"query, a lamp": {query(HIDQuery{LastOutput: hid.Bytes{1}, PollMS: 1000}), nil},
 		"query, a lamp that nobody looks at": {query(HIDQuery{LastOutput: hid.Bytes{1}, AskOn: again}), []Fault{
 			{at + ".hid_query", "nothing tells when another program sets it, so the first answer would count forever", "poll_ms, or a level in the device's reports before it"},

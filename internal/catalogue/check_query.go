@@ -15,7 +15,11 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	f.reportNumber(path+".last_output", q.LastOutput)
 	f.byteTests(path+".retry_on", q.RetryOn)
 	f.milliseconds(path+".delay_ms", q.DelayMS, 1, 5000)
-	f.milliseconds(path+".poll_ms", q.PollMS, 1000, 60000)
+	leastPoll := 2000
+	if len(q.LastOutput) > 0 {
+		leastPoll = 1000
+	}
+	f.milliseconds(path+".poll_ms", q.PollMS, leastPoll, 60000)
 	const unsolicited = "the answer to output comes by itself"
 	switch {
 	case len(q.Output) > 0 && q.DelayMS != 0:
@@ -27,9 +31,6 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	case len(q.RetryOn) > 0 && q.DelayMS >= cmp.Or(q.TimeoutMS, 1000):
 		f.add(path+".delay_ms", "less than timeout_ms", "timeout_ms would be over before the report is read again")
 	}
-	if q.PollMS != 0 && len(q.LastOutput) == 0 {
-		f.add(path+".poll_ms", "ask_on; a state that the device tells in answers only, let the vendor's software push", "only last_output is polled: the device itself can report its other states")
-	}
 }
 
 // hidUsageRead checks a control that is read on request, and that what is for such a control is not given for another.
@@ -37,13 +38,14 @@ func (f *faults) hidUsageRead(path string, r HIDUsage, u usage) {
 	f.notEmpty(path+".on", r.On)
 	f.notEmpty(path+".off", r.Off)
 	f.milliseconds(path+".delay_ms", r.DelayMS, 1, 5000)
+	f.milliseconds(path+".poll_ms", r.PollMS, 2000, 60000)
 	f.milliseconds(path+".timeout_ms", r.TimeoutMS, 10, 10000)
 	for _, usage := range r.AskOnUsage {
 		f.hex16(path+".ask_on_usage", usage)
 	}
 	if r.Read == "" {
-		if countTrue(r.On != nil, r.Off != nil, len(r.AskOnUsage) > 0, r.DelayMS != 0, r.TimeoutMS != 0) > 0 {
-			f.add(path, "read: feature, or read: input", "on, off, ask_on_usage, delay_ms and timeout_ms are for a state that is read")
+		if countTrue(r.On != nil, r.Off != nil, len(r.AskOnUsage) > 0, r.DelayMS != 0, r.PollMS != 0, r.TimeoutMS != 0) > 0 {
+			f.add(path, "read: feature, or read: input", "on, off, ask_on_usage, delay_ms, poll_ms and timeout_ms are for a state that is read")
 		}
 		return
 	}

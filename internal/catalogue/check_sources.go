@@ -234,7 +234,8 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 {
 			continue
 		}
-		answers := (e.HIDQuery != nil && e.HIDQuery.PollMS == 0 || e.HIDUsage != nil && e.HIDUsage.Read != "") && e.Field != linkField
+		polledLamp := e.HIDQuery != nil && e.HIDQuery.PollMS != 0 && len(e.HIDQuery.LastOutput) > 0 // the device does not report it
+		answers := (e.HIDQuery != nil && !polledLamp || e.HIDUsage != nil && e.HIDUsage.Read != "") && e.Field != linkField
 		if answers && e.Firmware.overlaps(r.Firmware) && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
 			f.add(path, "put hid_query behind it", "%s decides before it, with a state that may be outdated", e.path)
 			return

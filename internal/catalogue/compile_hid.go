@@ -130,7 +130,9 @@ func (u *HIDUsage) query(mute bool) *hid.Query {
 	for _, usage := range u.AskOnUsage {
 		field.AskOn = append(field.AskOn, hex16(usage))
 	}
-	return &hid.Query{Field: field, Delay: milliseconds(u.DelayMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout))}
+	return &hid.Query{
+		Field: field, Delay: milliseconds(u.DelayMS), Poll: milliseconds(u.PollMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout)),
+	}
 }
 
 // Fields returns the input fields of a device that belong to the control.

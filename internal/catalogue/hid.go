@@ -41,6 +41,7 @@ type HIDUsage struct {
 	Off        []Byte      `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"With read: the values of the field that mean false. 0 if left out."`
 	AskOnUsage Usages      `json:"ask_on_usage,omitempty" yaml:"ask_on_usage,omitempty" jsonschema_description:"With read: usages of the page in hex, quoted. An input report with one of them says that the state may have changed."`
 	DelayMS    int         `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"With read: how long to wait before the report is read."`
+	PollMS     int         `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=2000,maximum=60000" jsonschema_description:"With read: read again this long after the last answer, while the product is connected. It wakes up the computer each time, and the state may be outdated for so long."`
 	TimeoutMS  int         `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"With read: how long to wait for the answer. 1000 if left out."`
 }
 
@@ -115,7 +116,7 @@ type HIDQuery struct {
 	AskOn      []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed: the device is then asked again, at most five times a second."`
 	RetryOn    []ByteTest   `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"Conditions for an answer that says that the device is not ready yet: the report is read once more after delay_ms, until timeout_ms is over."`
 	DelayMS    int          `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that triggered the question, and before it is read once more."`
-	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer. For last_output alone: nothing reports when another program sets it."`
+	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer, while the product is connected: at least 2000, or 1000 with last_output. It wakes up the computer each time, and the state may be outdated for so long."`
 	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 

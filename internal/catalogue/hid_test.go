@@ -47,7 +47,8 @@ func hidCatalogue() *Catalogue {
 			muteOf(SourceKind{HIDQuery: &query}),
 			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDPP: &pp}},
 			{Field: devices.NoiseSuppression, SourceKind: SourceKind{HIDUsage: &HIDUsage{
-				Page: "ffa0", Usage: "b5", Read: HIDReadFeature, On: []Byte{1, 2}, Off: []Byte{0}, AskOnUsage: Usages{"9c", "b5"}, DelayMS: 20, TimeoutMS: 100,
+				Page: "ffa0", Usage: "b5", Read: HIDReadFeature, On: []Byte{1, 2}, Off: []Byte{0}, AskOnUsage: Usages{"9c", "b5"}, DelayMS: 20,
+				PollMS: 2000, TimeoutMS: 100,
 			}}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},

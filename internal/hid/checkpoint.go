@@ -133,7 +133,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	for _, s := range t.sensors() {
 		s.missingDependency = t.isMissingDependency(s)
 	}
-	t.linkStates = t.links()
+	t.changes.linkStates = t.links()
 	t.noteUp()
 }
 

@@ -21,7 +21,7 @@ func (t *Tracker) Rules() *Rules { return t.rules }
 
 // LinkState is what is known of the link of a unit.
 func (t *Tracker) LinkState(product, identity string) devices.Tri {
-	return t.linkStates[unit{product, identity}]
+	return t.changes.linkStates[unit{product, identity}]
 }
 
 // Device is one that is there.

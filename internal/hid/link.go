@@ -54,21 +54,29 @@ func (t *Tracker) updateLinks(at, now time.Time) {
 		return
 	}
 	t.changes.links = false
-	before := t.linkStates
-	t.linkStates = t.links()
-	units := maps.Clone(t.linkStates)
+	before := t.changes.linkStates
+	t.setLinks(now)
+	units := maps.Clone(t.changes.linkStates)
 	maps.Copy(units, before)
 	for _, u := range stable.Sort(slices.Collect(maps.Keys(units)), unit.compare) {
-		if before[u] != t.linkStates[u] {
-			t.linkChanged(u, before[u], t.linkStates[u], at, now)
+		if before[u] != t.changes.linkStates[u] {
+			t.linkChanged(u, before[u], t.changes.linkStates[u], at, now)
 		}
 	}
 	t.noteUp()
 }
 
+// setLinks determines the states of the links. What is not polled while they are down is polled again otherwise.
+func (t *Tracker) setLinks(now time.Time) {
+	t.changes.linkStates = t.links()
+	for _, s := range t.sensors() {
+		s.pollAgain(now)
+	}
+}
+
 // noteUp notes which links are up.
 func (t *Tracker) noteUp() {
-	for u, state := range t.linkStates {
+	for u, state := range t.changes.linkStates {
 		if state == devices.True {
 			t.wasUp[u] = true
 		}

@@ -352,9 +352,11 @@ func (s *sensor) unconfirmed(at time.Time) {
 	}
 }
 
-// pollAgain schedules the next poll after an exchange has ended or was cancelled.
+// pollAgain schedules the next poll after an exchange has ended or was cancelled. While its link is known to be down, a product is not
+// reported, so its states are not polled.
 func (s *sensor) pollAgain(now time.Time) {
-	if s.Query != nil && s.Query.Poll != 0 && s.AskAgainAt.IsZero() && !s.LastAsked.IsZero() {
+	isDown := !s.Link && s.changes.linkStates[s.unit] == devices.False
+	if s.Query != nil && s.Query.Poll != 0 && s.AskAgainAt.IsZero() && !s.LastAsked.IsZero() && !isDown {
 		s.AskAgainAt = now.Add(s.Query.Poll)
 	}
 }

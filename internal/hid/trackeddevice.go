@@ -28,8 +28,10 @@ type trackedDevice struct {
 	requests []Request
 }
 
-// changeFlags is where devices and sensors record changes for their Tracker.
+// changeFlags is where devices and sensors record changes for their Tracker, and what they all have in common.
 type changeFlags struct {
+	linkStates map[unit]devices.Tri // of the units that have a link_state
+
 	requests   uint64       // ID of the last request
 	softwareID byte         // that of the last HID++ exchange; 0: of an old recording, when there was only one
 	readings   bool         // a reading has changed

@@ -13,12 +13,11 @@ import (
 // Tracker applies the rules to all devices and holds the states. It is not safe for concurrent use.
 // Every method that may change a reading returns whether it did; call Requests after it.
 type Tracker struct {
-	rules      *Rules
-	devices    []*trackedDevice // in the order of their nodes
-	linkStates map[unit]devices.Tri
-	wasUp      map[unit]bool // the link has been up since the unit was plugged in and the machine woke
-	woke       time.Time     // when the machine last woke; zero: it has not slept
-	changes    changeFlags
+	rules   *Rules
+	devices []*trackedDevice // in the order of their nodes
+	wasUp   map[unit]bool    // the link has been up since the unit was plugged in and the machine woke
+	woke    time.Time        // when the machine last woke; zero: it has not slept
+	changes changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
@@ -220,7 +219,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			}
 		}
 	}
-	t.linkStates = t.links()
+	t.setLinks(now)
 	for _, d := range t.devices {
 		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
@@ -242,7 +241,8 @@ func (t *Tracker) Resume(woke, now time.Time) (changed bool) {
 		}
 		d.stopAsking(now, anySensor)
 	}
-	t.linkStates, t.changes.links = t.links(), false // states that depend on a link are forgotten already
+	t.setLinks(now)
+	t.changes.links = false // states that depend on a link are forgotten already
 	clear(t.wasUp)
 	t.noteUp()
 	for _, d := range t.devices {
