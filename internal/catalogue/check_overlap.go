@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sidetone/internal/devices"
@@ -11,6 +12,7 @@ import (
 type claim struct {
 	path    string // of the id or expression
 	product *Product
+	pid     string // "": by its name alone
 	name    string // name_regex
 	os      []devices.OS
 }
@@ -21,9 +23,9 @@ type hardwareClaim struct {
 	vid, pid string
 }
 
-// overlaps finds links that compete for the same hardware where priority does not decide. A link with
-// name_regex is an exception to one without, so it must come first; two different expressions are
-// assumed to be intended.
+// overlaps finds links that compete for the same hardware where nothing decides between them. A link with name_regex is an exception to one
+// without, so it must come first; two different expressions are assumed to be intended. Of several models behind one id the link_state
+// tells which one is there.
 func (f *faults) overlaps(products []Product) {
 	seen := make(map[hardwareClaim][]claim)
 	for i := range products {
@@ -36,11 +38,22 @@ func (f *faults) overlaps(products []Product) {
 				f.compete(seen, hardwareClaim{bus: l.Kind.bus()}, c)
 			}
 			for k, pid := range l.PIDs {
-				c.path = fmt.Sprintf("%s.pids[%d]", path, k)
+				c.path, c.pid = fmt.Sprintf("%s.pids[%d]", path, k), pid
 				f.compete(seen, hardwareClaim{l.Kind.bus(), strings.ToLower(l.VID), strings.ToLower(pid)}, c)
 			}
 		}
 	}
+}
+
+// tellsLink reports whether the product has a link_state that reads HID devices on each system that the link shares with a list.
+func (c claim) tellsLink(other []devices.OS) bool {
+	left := slices.DeleteFunc(slices.Clone(systems(c.os)), func(os devices.OS) bool { return !forOS(other, os) })
+	for _, l := range c.product.LinkState {
+		if l.readsHID() {
+			left = remaining(left, l.OS)
+		}
+	}
+	return len(left) == 0
 }
 
 func (f *faults) compete(seen map[hardwareClaim][]claim, key hardwareClaim, c claim) {
@@ -61,11 +74,17 @@ func (f *faults) conflict(a, b claim) bool {
 	if a.name == "" {
 		named, plain = b, a
 	}
+	hint := ""
+	if a.pid != "" {
+		hint = "a link_state in both can tell which of them is there"
+	}
 	switch {
 	case a.name == b.name && a.product == b.product:
 		f.add(b.path, "", "listed twice in this product")
+	case a.name == b.name && a.pid != "" && a.tellsLink(b.os) && b.tellsLink(a.os):
+		return false
 	case a.name == b.name:
-		f.add(b.path, "", "overlapping match: products %q and %q both match it", a.product.ID, b.product.ID)
+		f.add(b.path, hint, "overlapping match: products %q and %q both match it", a.product.ID, b.product.ID)
 	case plain.name != "":
 		return false
 	case a.product == b.product:

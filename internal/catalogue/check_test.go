@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"sidetone/internal/devices"
@@ -71,6 +72,8 @@ const sharedHint = "add shared_with_button: true if its button and the OS move o
 
 func TestCheckFaults(t *testing.T) {
 	yes, no := true, false
+	const linkState = "a link_state in both can tell which of them is there"
+	tell := []LinkRule{{SourceKind: SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(5)), Value: &ByteValue{Byte: 1, On: []Byte{1}, Off: []Byte{0}}}}}}
 	// h and s are the first two products.
 	for name, tc := range map[string]struct {
 		breakIt func(c *Catalogue, h, s *Product)
@@ -234,8 +237,8 @@ func TestCheckFaults(t *testing.T) {
 			s.Links[0].NameRegex = "" // 12ab:0700, as the headset
 			c.Products[2].Links[2] = Link{Kind: LinkDongle, VID: "12AB", PIDs: []string{"0702"}}
 		}, []Fault{
-			{"$.products[1].links[0].pids[0]", `overlapping match: products "headset" and "special" both match it`, ""},
-			{"$.products[2].links[2].pids[0]", `overlapping match: products "headset" and "jack" both match it`, ""},
+			{"$.products[1].links[0].pids[0]", `overlapping match: products "headset" and "special" both match it`, linkState},
+			{"$.products[2].links[2].pids[0]", `overlapping match: products "headset" and "jack" both match it`, linkState},
 		}},
 		"overlap of names": {func(c *Catalogue, h, s *Product) {
 			s.Links[0] = Link{Kind: LinkBluetooth, NameRegex: h.Links[2].NameRegex}
@@ -246,10 +249,19 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[2].links[0].name_regex", `overlapping match: products "special" and "jack" both match it`, ""},
 			{"$.products[2].links[2].pids[0]", `unreachable: product "headset" matches it without name_regex, and first`, `give product "jack" a smaller priority than 2`},
 		}},
+		"overlap of which link_state decides": {func(_ *Catalogue, h, s *Product) {
+			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell, tell
+		}, nil},
+		"overlap with a link_state on one system": {func(_ *Catalogue, h, s *Product) {
+			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell, slices.Clone(tell)
+			s.LinkState[0].OS = []devices.OS{devices.Linux}
+		}, []Fault{
+			{"$.products[1].links[0].pids[0]", `overlapping match: products "headset" and "special" both match it`, linkState},
+		}},
 		"same expression": {func(c *Catalogue, _, _ *Product) {
 			c.Products[2].Links[2].NameRegex = "Special"
 		}, []Fault{
-			{"$.products[2].links[2].pids[0]", `overlapping match: products "special" and "jack" both match it`, ""},
+			{"$.products[2].links[2].pids[0]", `overlapping match: products "special" and "jack" both match it`, linkState},
 		}},
 		"unreachable match": {func(_ *Catalogue, h, _ *Product) { h.Priority = 1 }, []Fault{
 			{"$.products[1].links[0].pids[0]", `unreachable: product "headset" matches it without name_regex, and first`, `give product "special" a smaller priority than 1`},

@@ -52,14 +52,19 @@ func (GroupBy) Enum() []string {
 
 // Group sorts endpoints, hardware and readings into units. It retains them; they must not be changed.
 func (r *Resolver) Group(in Inputs) *Grouping {
-	g := &Grouping{
-		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), bare: make(map[string]*unitIndex),
-	}
+	g := r.newGrouping()
 	g.endpoints = sorted(in.Endpoints)
+	shared := r.shared(g.endpoints, in.Readings)
 	var virtual []*Endpoint
 	for _, e := range g.endpoints {
 		p := r.matcher.find(e)
+		var why Why
+		if s := shared[e]; s != nil {
+			p, why = s.product()
+		}
 		switch {
+		case why.Code != "":
+			g.withheld = append(g.withheld, withhold(e, why))
 		case p != nil:
 			g.add(p, e)
 		case e.Virtual:
@@ -76,6 +81,12 @@ func (r *Resolver) Group(in Inputs) *Grouping {
 	return g
 }
 
+func (r *Resolver) newGrouping() *Grouping {
+	return &Grouping{
+		resolver: r, byKey: make(map[string]*instance), products: make(map[string]*unitIndex), bare: make(map[string]*unitIndex),
+	}
+}
+
 func sorted(endpoints []Endpoint) []*Endpoint {
 	eps := make([]*Endpoint, len(endpoints))
 	for i := range endpoints {
@@ -85,7 +96,8 @@ func sorted(endpoints []Endpoint) []*Endpoint {
 	return eps
 }
 
-func (g *Grouping) add(p *product, e *Endpoint) {
+// add adds an endpoint to its unit of a product, and returns the unit.
+func (g *Grouping) add(p *product, e *Endpoint) *instance {
 	key := unitKey(p, groupID(p.GroupBy, e.Container, e.Serial))
 	inst := g.byKey[key]
 	if inst == nil {
@@ -103,6 +115,7 @@ func (g *Grouping) add(p *product, e *Endpoint) {
 	if e.Attached.Before(inst.attached) {
 		inst.attached = e.Attached
 	}
+	return inst
 }
 
 func unitKey(p *product, id string) string { return p.ID + " " + id }

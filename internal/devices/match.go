@@ -74,6 +74,32 @@ func (m *matcher) find(e *Endpoint) *product {
 	return best
 }
 
+// sharing returns the products that an endpoint of best may be of by what they say of its hardware: best, and those whose links match it in
+// the same way. Their link_state tells which of them is there.
+func (m *matcher) sharing(best *product, e *Endpoint) []*product {
+	list := []*product{best}
+	if e.VID == "" || e.PID == "" || e.Virtual || len(best.LinkState) == 0 {
+		return list
+	}
+	candidates := m.byHardware[hardwareIDs{e.Bus, e.VID, e.PID}]
+	for _, mine := range candidates {
+		for _, c := range candidates {
+			same := mine.product == best && expression(c.name) == expression(mine.name) && matchesName(c.name, e)
+			if same && len(c.product.LinkState) > 0 && !slices.Contains(list, c.product) {
+				list = append(list, c.product)
+			}
+		}
+	}
+	return list
+}
+
+func expression(re *regexp.Regexp) string {
+	if re == nil {
+		return ""
+	}
+	return re.String()
+}
+
 // fitsByName reports whether an endpoint matches a link that has only a name.
 func (c candidate) fitsByName(e *Endpoint) bool {
 	switch c.bus {
@@ -111,7 +137,7 @@ func (r *Resolver) WantsEffects(e Endpoint) bool {
 	if !e.Virtual {
 		products = nil
 		if p := r.matcher.find(&e); p != nil {
-			products = []*product{p}
+			products = r.matcher.sharing(p, &e)
 		}
 	}
 	return slices.ContainsFunc(products, func(p *product) bool {

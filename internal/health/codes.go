@@ -98,6 +98,7 @@ const (
 	WithheldNoID      Code = "devices.why_no_id"
 	WithheldOfSeveral Code = "devices.why_of_several" // virtual, and it is not known of which product
 	WithheldVirtual   Code = "devices.why_virtual"
+	WithheldModel     Code = "devices.why_model_unknown" // of several products with its hardware ids, nothing tells which one is there
 
 	// Flags of a microphone.
 	MuteKnown      Code = "flags.mute_known"

@@ -109,6 +109,7 @@ func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	if is == devices.True {
 		for _, d := range t.devices {
 			d.ask(AtLinkUp, now, mine)
+			d.ask(AtAttach, now, func(s *sensor) bool { return mine(s) && s.whileUp })
 		}
 	}
 }

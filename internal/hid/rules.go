@@ -182,33 +182,51 @@ func (r *Rule) matches(d Device) bool {
 
 func (m Model) hasIDs(d Device) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID }
 
-// maySend reports whether a rule may send requests to the device. Where products share its ids and differ by name, only those of the one
-// product that its name tells may: to another model the same request may mean something else.
-func (r *Rules) maySend(rule *Rule, d Device) bool {
-	named, plain, all := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+// addressing says when a rule may send requests to a device, since to another model the same request may mean something else.
+type addressing int
+
+const (
+	never   addressing = iota // the device may be of another product, and its name does not tell
+	whileUp                   // only while the link_state says that its product is there
+	always
+)
+
+// addressing returns when a rule may send requests to the device. Where products share its ids, those of the product that its name tells
+// may. Of products that share the name, too, the link_state tells which one is there, so only the rules of that may ask until it is known.
+func (r *Rules) addressing(rule *Rule, d Device) addressing {
+	all, named, plain := make(map[string]bool), make(map[string]string), make(map[string]string) // the expression of the link, by product
 	distinct := false
 	for _, other := range r.list {
 		for _, m := range other.Models {
-			if !m.hasIDs(d) {
+			switch {
+			case !m.hasIDs(d):
 				continue
+			case m.Name == nil:
+				plain[other.Product] = ""
+			case m.Name.MatchString(d.Name):
+				named[other.Product] = m.Name.String()
 			}
 			all[other.Product] = true
 			distinct = distinct || m.Name != nil
-			switch {
-			case m.Name == nil:
-				plain[other.Product] = true
-			case m.Name.MatchString(d.Name):
-				named[other.Product] = true
-			}
 		}
 	}
+	fitting := plain
+	if len(named) > 0 {
+		fitting = named
+	}
+	mine, fits := fitting[rule.Product]
+	for _, expression := range fitting {
+		fits = fits && expression == mine
+	}
 	switch {
-	case len(all) < 2 || !distinct: // in the latter case their links tell which is there
-		return true
-	case len(named) > 0:
-		return len(named) == 1 && named[rule.Product]
+	case len(all) < 2:
+		return always
+	case !fits || distinct && d.Name == "":
+		return never
+	case len(fitting) == 1 || rule.Link:
+		return always
 	default:
-		return d.Name != "" && len(plain) == 1 && plain[rule.Product]
+		return whileUp
 	}
 }
 

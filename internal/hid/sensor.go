@@ -27,6 +27,7 @@ type sensor struct {
 
 	exchange          *exchange
 	pp                *hidpp // of a hidpp source
+	whileUp           bool   // it queries only while the link_state of its unit is true: another product may be there instead
 	missingDependency bool   // none of the levels that its answer depends on is read, so it does not query
 }
 

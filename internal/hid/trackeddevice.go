@@ -76,7 +76,7 @@ func (d *trackedDevice) ask(m Moment, now time.Time, which func(*sensor) bool) {
 }
 
 func (d *trackedDevice) enqueue(s *sensor) {
-	if slices.Contains(d.queue, s) || d.isRequestPending(s) {
+	if slices.Contains(d.queue, s) || d.isRequestPending(s) || s.whileUp && d.changes.linkStates[s.unit] != devices.True {
 		return
 	}
 	place := len(d.queue)

@@ -177,14 +177,21 @@ func (t *Tracker) shareStates() {
 func (t *Tracker) sensorsOf(d *trackedDevice) []*sensor {
 	var out []*sensor
 	for _, rl := range t.rules.list {
-		if !rl.fits(d.device, d.desc) || rl.sends() && !t.rules.maySend(rl, d.device) {
+		if !rl.fits(d.device, d.desc) {
+			continue
+		}
+		may := always
+		if rl.sends() {
+			may = t.rules.addressing(rl, d.device)
+		}
+		if may == never {
 			continue
 		}
 		s := newSensor(rl, d)
 		if i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.same(rl) }); i >= 0 {
 			s = d.sensors[i]
 		}
-		s.Rule, s.unit = rl, d.unitOf(rl)
+		s.Rule, s.unit, s.whileUp = rl, d.unitOf(rl), may == whileUp
 		out = append(out, s)
 	}
 	return out

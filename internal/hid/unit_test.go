@@ -159,3 +159,41 @@ func TestRequestsOfAnotherModel(t *testing.T) {
 		w.asked()
 	}
 }
+
+// TestRequestsOfModelsBehindOneID: nothing but the link_state tells which of two models is there, so both are asked for it, and for the rest
+// only the one that is.
+func TestRequestsOfModelsBehindOneID(t *testing.T) {
+	product := func(id string, request, model int) string {
+		return fmt.Sprintf(`  - id: %s
+    name: %[1]s
+    url: https://acme.example/%[1]s
+    priority: %d
+    links: [{kind: dongle, vid: "1209", pids: ["0700"]}]
+    endpoints: [{type: audioinput}]
+    allow_write: true
+    link_state: [{hid_report: {report_id: 1, value: {byte: 1, on: [%d], off: [0, 1, 2]}}}]
+    sources: [{field: hardware_mute, hid_query: {output: ["%d 01"], expect: [{byte: 0, eq: %[2]d}], value: {byte: 1, on: [1], off: [0]}, at: [attach], ask_on: [{byte: 0, eq: 9}]}}]
+`, id, request, model, request+10)
+	}
+	head, _, _ := strings.Cut(head, "  - id: headset")
+	models := strings.ReplaceAll(product("a", 2, 1)+product("b", 3, 2), "off: [0, 1, 2]", "off: [0]")
+	cat, problems := catalogue.Decode("test.yaml", []byte(head+models))
+	require.Empty(t, problems)
+	w := worldOf(t, catalogue.HIDRules(cat, devices.Linux))
+	w.happen(at("hidraw0", reports(1, 2, 3, 9)))
+	w.happen(in("hidraw0", 9))
+	require.Empty(t, w.asked(), "neither is known to be there")
+	w.happen(in("hidraw0", 1, 2))
+	require.Equal(t, "hidraw0 output 13 01", w.asked(), "the second is")
+	w.happen(in("hidraw0", 3, 1))
+	require.Equal(t, "link_state[0]=unknown sources[0]=unknown link_state[0]=true sources[0]=true", w.states())
+	w.happen(in("hidraw0", 9))
+	require.Equal(t, "hidraw0 output 13 01", w.asked())
+	w.happen(in("hidraw0", 3, 1))
+	w.resume()
+	require.Empty(t, w.asked(), "perhaps the other one is there now")
+	w.happen(in("hidraw0", 1, 0))
+	require.Empty(t, w.asked())
+	w.happen(in("hidraw0", 1, 1))
+	require.Equal(t, "hidraw0 output 12 01", w.asked(), "the first is")
+}
