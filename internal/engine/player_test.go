@@ -254,6 +254,27 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+// A trace whose author miscounts the requests would prove nothing: its answers would be ignored.
+func TestAnswerToWhatWasNeverAsked(t *testing.T) {
+	attached := `{"t":"1s","hid":{"happening":"attached","node":"hidraw0","device":{"node":"hidraw0","bus":"usb","vid":"1209","pid":"0700","container":"usb:1-2",` +
+		`"descriptor":"` + hex.EncodeToString(replayDescriptor) + `"}}}` + "\n"
+	answer := func(node string, request int) string {
+		return fmt.Sprintf(`{"t":"1.1s","hid":{"happening":"answer","node":%q,"request":%d,"data":"0401"}}`+"\n", node, request)
+	}
+	for text, want := range map[string]string{
+		byHand + plugged + attached + answer("hidraw0", 1): "",
+		byHand + plugged + attached + answer("hidraw0", 2): "record 4 of the recording: an answer to request 2 to hidraw0, which was never made: so far 1 to hidraw0, feature 04 was asked",
+		byHand + plugged + attached + answer("hidraw1", 1): "record 4 of the recording: an answer to request 1 to hidraw1, which was never made: so far 1 to hidraw0, feature 04 was asked",
+		byHand + plugged + answer("hidraw0", 1):            "record 3 of the recording: an answer to request 1 to hidraw0, which was never made: so far nothing was asked",
+	} {
+		if _, err := replay(readRecords(t, text), replaySettings(t, devices.Options{}), false); want != "" {
+			require.EqualError(t, err, want)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
 // longest is how long the longest common subsequence is, by trying them all.
 func longest(a, b []string) int {
 	if len(a) == 0 || len(b) == 0 {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/internal/catalogue"
@@ -46,6 +48,7 @@ type Player struct {
 	auto    bool     // the player does by itself what is due
 	byHand  bool     // the recording was written by hand
 	ended   bool
+	asked   map[uint64]hid.Request // by their ids
 	out     Replayed
 }
 
@@ -54,7 +57,9 @@ type Player struct {
 // of its resolver.
 func NewPlayer(fallback Settings, instead bool) *Player {
 	ignore := func(devices.Snapshot) {}
-	return &Player{Published: ignore, Known: ignore, fallback: fallback, instead: instead, last: Span(-1 << 62)}
+	return &Player{
+		Published: ignore, Known: ignore, fallback: fallback, instead: instead, last: Span(-1 << 62), asked: make(map[uint64]hid.Request),
+	}
 }
 
 // Play plays the next record.
@@ -126,6 +131,7 @@ func (p *Player) open(r Record) error {
 	p.out.Exact = !p.auto
 	p.state = newState(Options{
 		Settings: set, Sources: h.Sources, Log: slog.New(slog.DiscardHandler), Publish: p.publish, Known: p.known,
+		Ask: func(r hid.Request) { p.asked[r.ID] = r },
 	}, p.started)
 	return nil
 }
@@ -171,6 +177,9 @@ func (p *Player) input(r Record, now time.Time) error {
 	if err := p.wait(now); err != nil {
 		return err
 	}
+	if err := p.checkAnswer(r); err != nil {
+		return err
+	}
 	p.out.Inputs++
 	p.out.lastInput = r.T
 	if p.initial && r.Push != nil {
@@ -185,6 +194,32 @@ func (p *Player) input(r Record, now time.Time) error {
 	}
 	return nil
 }
+
+// checkAnswer finds an answer, in a recording that was written by hand, to something that was never asked: it would change nothing.
+func (p *Player) checkAnswer(r Record) error {
+	if !p.byHand || r.HID == nil || r.HID.Kind != hid.Answer {
+		return nil
+	}
+	asked, there := p.asked[r.HID.Request]
+	switch {
+	case there && asked.Node == r.HID.Node && len(asked.Output) > 0 && r.HID.Error == "":
+		return fmt.Errorf("request %d to %s was %s: the answer to an output report arrives as a report", asked.ID, asked.Node, asked.What())
+	case there && asked.Node == r.HID.Node:
+		return nil
+	}
+	var list []string
+	for _, id := range slices.Sorted(maps.Keys(p.asked)) {
+		list = append(list, fmt.Sprintf("%d to %s, %s", id, p.asked[id].Node, p.asked[id].What()))
+	}
+	so := "nothing"
+	if len(list) > 0 {
+		so = strings.Join(list[max(0, len(list)-maxListed):], "; ")
+	}
+	return fmt.Errorf("an answer to request %d to %s, which was never made: so far %s was asked", r.HID.Request, r.HID.Node, so)
+}
+
+// maxListed is how many requests an error names, the last ones.
+const maxListed = 8
 
 // maxLateness is by how much a busy agent may have been late. It then did what was due together with its next input.
 const maxLateness = 250 * time.Millisecond

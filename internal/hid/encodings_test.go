@@ -113,7 +113,7 @@ func (p *play) step(name string, s encodedStep) {
 	var asked []string
 	for _, r := range p.tracker.Requests() {
 		p.asked = r
-		switch text := requestText(r); {
+		switch text := r.What(); {
 		case len(r.Output) > 0 || r.Length == 0:
 			asked = append(asked, text)
 		default:

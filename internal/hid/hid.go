@@ -93,3 +93,17 @@ type Request struct {
 	// Length is how many bytes of the report to read, its number included.
 	Length int
 }
+
+// What says what is asked: feature 05.
+func (r Request) What() string {
+	switch {
+	case len(r.Feature) > 0:
+		return fmt.Sprintf("feature % x", r.Feature)
+	case len(r.Input) > 0:
+		return fmt.Sprintf("input % x", r.Input)
+	case len(r.LastOutput) > 0:
+		return fmt.Sprintf("last output % x", r.LastOutput)
+	default:
+		return fmt.Sprintf("output % x", r.Output)
+	}
+}

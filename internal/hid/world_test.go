@@ -126,7 +126,7 @@ func (w *world) states() string {
 func (w *world) asked() string {
 	var out []string
 	for _, r := range w.tr.Requests() {
-		text := r.Node + " " + requestText(r)
+		text := r.Node + " " + r.What()
 		w.ids[text] = r.ID
 		if len(r.Output) == hid.HIDPPLength {
 			w.programID = r.Output[3] & 0x0f
@@ -134,18 +134,6 @@ func (w *world) asked() string {
 		out = append(out, text)
 	}
 	return strings.Join(out, ", ")
-}
-
-func requestText(r hid.Request) string {
-	switch {
-	case len(r.Feature) > 0:
-		return fmt.Sprintf("feature % x", r.Feature)
-	case len(r.Input) > 0:
-		return fmt.Sprintf("input % x", r.Input)
-	case len(r.LastOutput) > 0:
-		return fmt.Sprintf("last output % x", r.LastOutput)
-	}
-	return fmt.Sprintf("output % x", r.Output)
 }
 
 // answer is what the last request of that text brings.
