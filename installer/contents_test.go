@@ -5,10 +5,12 @@ package main
 import (
 	"archive/zip"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,4 +148,39 @@ func TestReadmeOfUpdate(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "upgrade\n", string(said))
 	}
+}
+
+// TestNoPackageHasRulesOfTheField: the rules of examples/field were never tried on a device, so no package has one, under whatever name.
+func TestNoPackageHasRulesOfTheField(t *testing.T) {
+	first, err := LoadBrand("brand.yaml")
+	require.NoError(t, err)
+	var tree Tree
+	for _, b := range []*Brand{first, second(t)} {
+		for _, f := range formats {
+			files, err := b.linux(release, f.name, programs{}, nil)
+			require.NoError(t, err)
+			tree = append(tree, files...)
+			tree = append(tree, b.legal(f.name, b.Product.Program, release, nil, nil)...)
+		}
+		windows, err := b.base(programs{}, ".exe", "w")
+		require.NoError(t, err)
+		policies, err := b.policies()
+		require.NoError(t, err)
+		tree = slices.Concat(tree, windows, policies, Tree{{Path: "README", Data: b.portableReadme(release, true)}})
+	}
+	require.NotEmpty(t, tree)
+	names := make(map[string]bool)
+	require.NoError(t, filepath.WalkDir("../examples/field", func(path string, d fs.DirEntry, err error) error {
+		names[d.Name()] = !d.IsDir()
+		return err
+	}))
+	require.Greater(t, len(names), 40)
+	for _, f := range tree {
+		require.False(t, names[filepath.Base(f.Path)], f.Path)
+		require.NotContains(t, string(f.Data), "field.example", f.Path)
+	}
+	embedded, err := os.ReadFile("../examples/embed.go")
+	require.NoError(t, err)
+	patterns := regexp.MustCompile(`//go:embed .*`).FindAllString(string(embedded), -1)
+	require.Equal(t, []string{"//go:embed acme.yaml"}, patterns, "nor has a program")
 }
