@@ -18,6 +18,7 @@ const (
 	pageTelephony  = "0b"
 	usagePhoneMute = "2f"
 	hidppItself    = 0xff // the addressed device, not one behind it
+	centurionOnly  = 0x23 // the address in the reports of the one device whose are known
 	defaultTimeout = 1000 // milliseconds, for each answer
 )
 
@@ -165,6 +166,9 @@ func (p *HIDPP) compile(mute bool) *hid.PPFeature {
 	out := &hid.PPFeature{
 		Device: hidppItself, Feature: hex16(p.Feature), Read: p.Read, Events: p.Event,
 		AskOn: compileTests(p.AskOn), Value: p.Value.Compile(mute), Timeout: milliseconds(cmp.Or(p.TimeoutMS, defaultTimeout)),
+	}
+	if p.Framing == HIDPPCenturion {
+		out.Centurion, out.Device = true, centurionOnly
 	}
 	if p.DeviceIndex != nil {
 		out.Device = byte(*p.DeviceIndex)

@@ -120,16 +120,26 @@ type HIDQuery struct {
 	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
+// HIDPPFraming is how messages of HID++ 2.0 are packed into reports.
+type HIDPPFraming string
+
+// HIDPPCenturion is the framing of headsets behind the bridge of a dongle, instead of HID++'s long reports.
+const HIDPPCenturion HIDPPFraming = "centurion"
+
+// Enum lists the names that a file may use.
+func (HIDPPFraming) Enum() []string { return devices.Names([]HIDPPFraming{HIDPPCenturion}) }
+
 // HIDPP takes a state from a feature of HID++ 2.0, whose index each device reports on request.
 type HIDPP struct {
-	Interface   *int       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. If left out, the interfaces that have HID++'s long report."`
-	DeviceIndex *Byte      `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out."`
-	Feature     string     `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
-	Read        *int       `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that returns the state. It is called at attach, resume and link_up."`
-	Event       Events     `json:"event,omitempty" yaml:"event,omitempty" jsonschema_description:"Number of the event that reports a new state, or a list of them. Answers to other programs with the same number count, too."`
-	AskOn       []ByteTest `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed, or that the headset is back: the device is then asked again, at most five times a second."`
-	Value       ByteValue  `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters; byte 0 is the first of them."`
-	TimeoutMS   int        `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+	Framing     HIDPPFraming `json:"framing,omitempty" yaml:"framing,omitempty" jsonschema_description:"centurion: the headset is behind the bridge of its dongle, in reports 0x50 or 0x51. HID++'s long report, 0x11, if left out."`
+	Interface   *int         `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. If left out, the interfaces that have the reports of the framing."`
+	DeviceIndex *Byte        `json:"device_index,omitempty" yaml:"device_index,omitempty" jsonschema_description:"Which device behind a receiver: 1 to 6. 0xff, the device itself, if left out. With centurion: the byte after the number of report 0x50, 0x23 if left out."`
+	Feature     string       `json:"feature" yaml:"feature" jsonschema:"pattern=^[0-9a-fA-F]{4}$" jsonschema_description:"Feature id, four hex digits, quoted."`
+	Read        *int         `json:"read,omitempty" yaml:"read,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Number of the function that returns the state. It is called at attach, resume and link_up."`
+	Event       Events       `json:"event,omitempty" yaml:"event,omitempty" jsonschema_description:"Number of the event that reports a new state, or a list of them. Answers to other programs with the same number count, too."`
+	AskOn       []ByteTest   `json:"ask_on,omitempty" yaml:"ask_on,omitempty" jsonschema_description:"Conditions for a report of the same HID interface that says that the state may have changed, or that the headset is back: the device is then asked again, at most five times a second."`
+	Value       ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state is in the parameters; byte 0 is the first of them."`
+	TimeoutMS   int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
 }
 
 // Derive combines several states into one: exactly one of its fields is set.

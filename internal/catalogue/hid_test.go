@@ -37,7 +37,7 @@ func hidCatalogue() *Catalogue {
 	reads := HIDQuery{Feature: hid.Bytes{0x00, 0x1f}, Value: ByteValue{Byte: 9}, DelayMS: 30, RetryOn: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}}, AskOn: again}
 	input := HIDQuery{Input: hid.Bytes{2}, Value: ByteValue{Byte: 1}, AskOn: again}
 	lamp := HIDQuery{LastOutput: hid.Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
-	pp := HIDPP{Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: Events{0}, Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
+	pp := HIDPP{Framing: HIDPPCenturion, Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: Events{0}, Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
 		Sources: []SourceRule{

@@ -133,3 +133,35 @@ func TestAnswerAfterItsTimeout(t *testing.T) {
 	require.Equal(t, question, w.asked(), "once more")
 	require.Equal(t, "sources[0]=unknown sources[1]=false", w.happen(in("hidraw0", 1, 0)))
 }
+
+// What is cut off, or says that it is longer than it is, states nothing.
+func TestCenturionReportsCutOff(t *testing.T) {
+	w := newWorld(t, "\n    sources: [{field: hardware_mute, hidpp: {framing: centurion, feature: \"0601\", event: 0, value: {byte: 0, on: [1], off: [0]}}}]\n")
+	w.happen(at("hidraw0", []byte{
+		0x06, 0xa0, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x85, 0x51, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08, 0x95, 63, 0x09, 0x01, 0x81, 0x00,
+		0x09, 0x01, 0x91, 0x00, 0xc0,
+	}))
+	for _, report := range [][]byte{
+		{0x51, 6, 0, 0, 0x0d, 3, 0, 0}, {0x51, 11, 0, 3, 0x10, 0, 6, 0, 0, 0x0d, 8, 0, 0}, {0x51, 9, 0, 3, 0x10, 0, 4, 0xff, 8, 0, 1},
+	} {
+		whole := len(report)
+		if report[1] != 9 {
+			whole -= 2 // type and version are not read
+		}
+		for n := range whole {
+			require.Equal(t, "sources[0]=unknown", w.happen(in("hidraw0", report[:n]...)), "% x", report[:n])
+		}
+		w.happen(in("hidraw0", report...))
+	}
+	require.Equal(t, "sources[0]=true", w.states())
+	for i := range 8 {
+		report := []byte{0x51, 9, 0, 3, 0x10, 0, 4, 0xff, 8, 0, 0}
+		report[i] ^= 0x21
+		w.happen(in("hidraw0", report...))
+		if i != 1 { // the bridge's own size counts
+			require.Equal(t, "sources[0]=true", w.states(), "% x", report)
+		} else {
+			w.happen(in("hidraw0", 0x51, 9, 0, 3, 0x10, 0, 4, 0xff, 8, 0, 1))
+		}
+	}
+}

@@ -124,13 +124,29 @@ type Field struct {
 
 // PPFeature is a feature of HID++ 2.0.
 type PPFeature struct {
-	Device  byte          // device index behind a receiver; 0xff: the addressed device itself
-	Feature uint16        // id of the feature, not its index on the device
-	Read    *int          // number of the function that tells the state
-	Events  []int         // numbers of the events that tell it
-	AskOn   []Test        // of a report that triggers the query
-	Value   Value         // in the parameters
-	Timeout time.Duration // of each answer
+	Centurion bool          // its messages go through the bridge of a dongle, in reports 0x50 or 0x51
+	Device    byte          // device index behind a receiver; 0xff: the addressed device itself; of Centurion: the address in report 0x50
+	Feature   uint16        // id of the feature, not its index on the device
+	Read      *int          // number of the function that tells the state
+	Events    []int         // numbers of the events that tell it
+	AskOn     []Test        // of a report that triggers the query
+	Value     Value         // in the parameters
+	Timeout   time.Duration // of each answer
+}
+
+// framing returns how the messages are packed into the reports of a device; nil: it has no such reports.
+func (f *PPFeature) framing(desc *descriptor.Descriptor) framing {
+	if !f.Centurion {
+		has := desc == nil || desc.Length(descriptor.Input, hidppLong) > 0 && desc.Length(descriptor.Output, hidppLong) > 0
+		if has {
+			return longReports{f.Device}
+		}
+		return nil
+	}
+	if c, ok := newCenturion(desc, f.Device); ok {
+		return c
+	}
+	return nil
 }
 
 // Test is a condition on one byte of a report. A report that is too short does not meet it.
@@ -251,6 +267,9 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if r.Report != nil && r.Report.ID == nil && len(r.Report.When) == 0 && (desc == nil || desc.Numbered) {
 		return false // it applies to every report: it would mistake any other one, such as a key, for its own
 	}
+	if r.HIDPP != nil {
+		return r.HIDPP.framing(desc) != nil
+	}
 	if desc == nil {
 		return r.Usage == nil && (r.Query == nil || r.Query.Field == nil) // the others work without a descriptor
 	}
@@ -262,9 +281,8 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	case r.Query != nil:
 		q, _, ok := r.Query.resolve(desc)
 		return ok && q.fits(desc)
-	default:
-		return desc.Length(descriptor.Input, hidppLong) > 0 && desc.Length(descriptor.Output, hidppLong) > 0
 	}
+	return false
 }
 
 func (q *Query) fits(desc *descriptor.Descriptor) bool {

@@ -77,7 +77,7 @@ func newSensor(rl *Rule, d *trackedDevice) *sensor {
 		q, triggers, _ := rl.Query.resolve(d.desc)
 		s.exchange, s.triggers = &exchange{script: &query{q, d.device.Node, d.desc}}, triggers
 	case rl.HIDPP != nil:
-		s.pp = &hidpp{PPFeature: *rl.HIDPP, node: d.device.Node, next: d.changes.nextSoftwareID}
+		s.pp = &hidpp{PPFeature: *rl.HIDPP, framing: rl.HIDPP.framing(d.desc), node: d.device.Node, next: d.changes.nextSoftwareID}
 		s.exchange = &exchange{script: s.pp}
 		if len(rl.HIDPP.AskOn) > 0 {
 			s.triggers = [][]Test{rl.HIDPP.AskOn}
