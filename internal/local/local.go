@@ -19,6 +19,13 @@ type Lineage struct {
 	Started uint64 // when it was started, in ticks since a moment that is fixed while the machine runs; 0: unknown
 	Exe     string // path of the executable; "": unknown
 	Parents []int  // parent, grandparent and so on, as far as they are visible; nil: unknown
+
+	// Starters are the nearest of its Parents that start one application, such as the script of a package. It ends before the first one
+	// that starts any: a desktop's panel, an interactive shell, a session's leader or manager.
+	Starters []int
+	// Bundle identifies what was started as one application: a sandbox, or the application's own scope of the session manager;
+	// "": none, or unknown.
+	Bundle string
 }
 
 // Socket is a file (Windows: a named pipe) on which a client may listen.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"sidetone/internal/health"
 )
@@ -143,15 +144,24 @@ func (c *Client) updateRelations() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news := false
+	var opened []*peer
 	for _, p := range c.peers {
 		socket, port := p.hasSocket(), p.hasPort()
 		if p.attempt != nil { // it may go on although the scan missed its socket or port
 			socket, port = socket || p.attempt.at.hasSocket(), port || p.attempt.at.hasPort()
 		}
 		news = news || p.portOnly != (port && !socket) || p.socketOnly != (socket && !port)
+		if port && !socket && !p.portOnly {
+			opened = append(opened, p)
+		}
 		p.portOnly, p.socketOnly = port && !socket, socket && !port
 		if p.lineagePID != p.PID {
 			p.lineagePID, p.lineage = p.PID, c.opts().Local.LineageOf(p.PID)
+		}
+	}
+	for _, q := range c.peers { // a client has opened its port: it may be behind its relay now, which is the better way to it
+		if !q.unheardSince.IsZero() && slices.ContainsFunc(opened, func(p *peer) bool { return maybeSameClient(p, q) }) {
+			q.nextTry = time.Time{}
 		}
 	}
 	if news {

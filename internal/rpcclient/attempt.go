@@ -44,7 +44,10 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 		c.pauseSearch()
 	}
 	on := c.outcomeOf(p, r)
-	if p.changedSince(r.at) {
+	if on == onUnheard { // whoever had been behind the relay has ended, and its tokens with it
+		p.bucket.setFull(time.Time{})
+	}
+	if p.changedSince(r.at) || on == onUnheard {
 		p.hasAnswered, p.hasGreeted = false, false
 		c.locked(func() { p.lastTransport = "" })
 		c.forgetRefusals(p)
@@ -125,6 +128,8 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onClosed
 	case errors.Is(err, errNoAnswer):
 		return onHung
+	case errors.Is(err, errUnheard):
+		return onUnheard
 	default:
 		return onLost
 	}

@@ -139,7 +139,8 @@ var (
 	errUnsupported = errors.New("this client does not know certified devices") // it sends READY and never answers the command
 	errNoAnswer    = errors.New("no answer in time")                           // the server took a message and did not answer
 	errLost        = errors.New("connection lost")
-	errNotRPC      = errors.New("not the client's RPC server") // it answers, but not as the client would
+	errUnheard     = errors.New("before any byte of the client") // always with errLost: as by a relay with no client behind it
+	errNotRPC      = errors.New("not the client's RPC server")   // it answers, but not as the client would
 )
 
 // isPermanent reports whether the client will refuse in the same way until it restarts.

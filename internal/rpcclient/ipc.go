@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -25,8 +26,16 @@ func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) 
 	l.conn, l.next, l.send = conn, l.message, func(payload []byte) error { return l.sendFrame(opFrame, payload) }
 	hello := fmt.Appendf(nil, `{"v":1,"client_id":%q}`, clientID)
 	err := l.write(ctx, func() error { return l.sendFrame(opHandshake, hello) })
+	heard := false
 	if err == nil {
-		err = awaitReady(ctx, conn, l.frame)
+		err = awaitReady(ctx, conn, func() (message, error) {
+			_, err := l.reader.Peek(1)
+			heard = heard || err == nil
+			return l.frame()
+		})
+	}
+	if errors.Is(err, errLost) && !heard {
+		err = fmt.Errorf("%w, %w", err, errUnheard)
 	}
 	if err != nil {
 		_ = conn.Close()

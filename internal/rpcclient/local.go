@@ -34,10 +34,16 @@ type Local interface {
 }
 
 // unrelated reports whether the processes a and b, with these lineages, certainly do not belong to one
-// client: their executables differ, and neither has started the other.
+// client: their executables differ, neither has started the other, and they were not started as one application.
 func unrelated(a, b int, as, bs local.Lineage) bool {
 	known := a != 0 && b != 0 && as.Exe != "" && bs.Exe != "" && as.Parents != nil && bs.Parents != nil
-	return known && as.Exe != bs.Exe && !slices.Contains(as.Parents, b) && !slices.Contains(bs.Parents, a)
+	return known && as.Exe != bs.Exe && !slices.Contains(as.Parents, b) && !slices.Contains(bs.Parents, a) && !together(as, bs)
+}
+
+// together reports whether two processes were started as one application: such as a client in a sandbox, and the relay beside it.
+func together(a, b local.Lineage) bool {
+	started := func(pid int) bool { return slices.Contains(b.Starters, pid) }
+	return a.Bundle != "" && a.Bundle == b.Bundle || slices.ContainsFunc(a.Starters, started)
 }
 
 // noLocal stands for a system that reveals nothing of its sockets.

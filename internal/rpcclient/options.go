@@ -81,10 +81,12 @@ var DefaultOptions = Options{
 
 const (
 	retryFirst   = 250 * time.Millisecond
-	refusedFirst = time.Second     // first wait after a refused list (rule R44)
-	refusedMax   = 5 * time.Minute // longest wait after a refusal
-	probeFirst   = time.Second     // first wait before the owner of a port is probed again
-	probeMax     = time.Minute     // longest wait between two probes
+	refusedFirst = time.Second             // first wait after a refused list (rule R44)
+	refusedMax   = 5 * time.Minute         // longest wait after a refusal
+	relayMax     = 1500 * time.Millisecond // longest wait, less jitter, before a relay is tried that has lost its client
+	relaySeldom  = 30 * time.Second        // the same once it had none for quickSearchFor
+	probeFirst   = time.Second             // first wait before the owner of a port is probed again
+	probeMax     = time.Minute             // longest wait between two probes
 )
 
 // answerLimits returns how long answers may take over the transport.

@@ -20,9 +20,11 @@ type peer struct {
 	location        // owned by Client.Run
 	outbox          *outbox
 	bucket          *tokenBucket
-	retryBackoff    *backoff // after the end of a session
-	refusalBackoff  *backoff // after a refusal to talk
-	probeBackoff    *backoff // after a failed proof
+	retryBackoff    *backoff  // after the end of a session
+	refusalBackoff  *backoff  // after a refusal to talk
+	probeBackoff    *backoff  // after a failed proof
+	relayBackoff    *backoff  // while nobody is behind its relay
+	unheardSince    time.Time // since when nobody is; zero: somebody is, or it is no relay
 	nextTry         time.Time
 	givenUp         error // not nil: nothing is tried before it restarts
 	notClientReason error // why its state is occupied
@@ -135,13 +137,20 @@ func (c *Client) rank(a, b *peer) int {
 func (c *Client) setBackoffs(p *peer) {
 	o := c.opts()
 	p.retryBackoff, p.refusalBackoff = o.backoff(retryFirst, o.RetryMax), o.backoff(o.RefusedWait, max(refusedMax, o.RefusedWait))
+	p.relayBackoff, p.unheardSince = o.backoff(retryFirst, relayMax), time.Time{}
 }
 
 // applyOutcome changes the state of p, and when it is tried next, as transitions says for the outcome.
 func (c *Client) applyOutcome(p *peer, on outcome) State {
 	t := transitions.After(c.stateOf(p), on)
 	p.givenUp, p.notClientReason, p.nextTry = nil, nil, time.Time{}
-	switch now := time.Now(); t.Then {
+	now := time.Now()
+	if t.Then != tryCheaply {
+		p.unheardSince = time.Time{}
+	}
+	switch t.Then {
+	case tryCheaply:
+		p.nextTry = now.Add(c.relayWait(p, now))
 	case trySoon:
 		p.nextTry = now.Add(p.retryBackoff.wait())
 	case tryLater, tryAfterRestart:
@@ -151,6 +160,17 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	}
 	c.locked(func() { p.status.State = t.To })
 	return t.To
+}
+
+// relayWait returns the wait until it is seen whether a client is behind a relay again. No client learns of the connects before.
+func (c *Client) relayWait(p *peer, now time.Time) time.Duration {
+	if p.unheardSince.IsZero() {
+		p.unheardSince, p.relayBackoff = now, c.opts().backoff(retryFirst, relayMax)
+	}
+	if now.Sub(p.unheardSince) >= quickSearchFor {
+		p.relayBackoff = c.opts().backoff(relaySeldom, relaySeldom)
+	}
+	return p.relayBackoff.wait()
 }
 
 // applySessionOutcome is applyOutcome for what happens during an attempt. f fills in the status.

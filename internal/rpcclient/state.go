@@ -39,6 +39,7 @@ const (
 
 	// At the end of an attempt.
 	onLost              outcome = "the connection is lost, or none came about"
+	onUnheard           outcome = "the connection to its socket ends before any byte of it: nobody is behind a relay"
 	onHung              outcome = "no answer, for longer than anybody waits"
 	onRefusedForNow     outcome = "it refuses the connection for now"
 	onClosed            outcome = "it has closed the connection as at its login screen, or has no room"
@@ -63,6 +64,7 @@ const (
 	noTry           retry = "" // the attempt goes on
 	tryAtOnce       retry = "at once"
 	trySoon         retry = "0.25 s, growing to `rpc.retry_max`"
+	tryCheaply      retry = "0.25 s, growing to 1.5 s; 30 s after 3 min"
 	tryLater        retry = "30 s, growing to 5 min"
 	trySeldom       retry = "1 s, growing to 1 min, then with the searches"
 	tryAfterRestart retry = "when it restarts; whether it is there is seen after 30 s, growing to 5 min"
@@ -83,6 +85,7 @@ var transitions = transition.Table[State, outcome, retry]{
 	line(onListRefused, nil, Refused, noTry),
 
 	line(onLost, nil, Connecting, trySoon),
+	line(onUnheard, nil, Connecting, tryCheaply),
 	line(onHung, []State{Slow}, "", trySoon),
 	line(onHung, nil, Connecting, trySoon),
 	line(onRefusedForNow, nil, Refused, tryLater),

@@ -179,8 +179,8 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		spent := p.bucket.spend(time.Now())
 		defer func() {
 			spent(time.Now())
-			if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeAbnormal}) {
-				p.bucket.giveBack() // a connection that is turned away in the queue costs none (rule R80)
+			if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeAbnormal}) || errors.Is(err, errUnheard) {
+				p.bucket.giveBack() // a connection that is turned away in the queue costs none (rule R80), nor one that reached nobody
 			}
 		}()
 	}

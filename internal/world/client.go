@@ -113,13 +113,33 @@ func (k *client) ListenPort(ports []int) (net.Listener, int, error) {
 
 func (k *client) ListenIPC(dir string) (net.Listener, string, error) {
 	ln, path, err := k.process.ListenIPC(dir)
-	if err == nil {
+	switch {
+	case err != nil:
+	case k.Sibling: // the relay accepts at once
+		ln = relayListener{ln, time.Now().Add(time.Duration(k.SocketLate) * time.Millisecond)}
+	default:
 		later(ln.(*memnet.Listener), k.SocketLate)
 	}
 	return ln, path, err
 }
 
 func (k *client) ReopenIPC(path string) (net.Listener, error) { return k.process.ReopenIPC(path) }
+
+// relayListener closes what it accepts while nobody is behind the relay.
+type relayListener struct {
+	net.Listener
+	until time.Time
+}
+
+func (l relayListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil || !time.Now().Before(l.until) {
+			return c, err
+		}
+		_ = c.Close()
+	}
+}
 
 // later hides a listener for a while after the start.
 func later(ln *memnet.Listener, ms int) {

@@ -27,6 +27,9 @@ var clientMutants = []mutant{
 	{"a socket and a port of different processes are two clients", []edit{
 		{"internal/rpcclient/admission.go", "!unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)", "(p.lineagePID == 0 || q.lineagePID == 0)"},
 	}},
+	{"a client and the relay that one script has started beside it are two", []edit{
+		{"internal/rpcclient/local.go", " && !together(as, bs)", " && (true || !together(as, bs))"},
+	}},
 	{"whoever did not answer over HTTP is not asked over its socket", []edit{
 		{"internal/rpcclient/session.go", "\tdefer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()\n", ""},
 	}},

@@ -16,6 +16,8 @@ var once = map[string]string{
 		{"after":600,"do":"configure","reporting":{"timing":2}},{"after":500,"do":"publish"},{"after":1200,"do":"stop agent"}]}`,
 	"a port that another process holds for the client": `{"clients":[{"profile":"desktop","relay":true}],"steps":[{"after":84,` +
 		`"do":"publish"}]}`,
+	"a port of a process that one script has started beside the socket's": `{"clients":[{"profile":"desktop","relay":true,"sibling":true}],` +
+		`"steps":[{"after":200,"do":"publish"},{"after":200,"do":"publish"}]}`,
 	"a socket after the first request was given up": `{"clients":[{"profile":"desktop","socket_late":120000,"fault":"1*http/no-answer"}],
 		"steps":[{"after":5000,"do":"publish"}]}`,
 	"a slow answer to GET where nobody tells whose the port is": `{"clients":[{"profile":"desktop","slow_get":true}],` +

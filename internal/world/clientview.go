@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"sidetone/internal/health"
@@ -63,7 +64,8 @@ func (l *view) Identify(list []local.Listener) {
 	}
 }
 
-// LineageOf says that a relay, which holds a client's port, was started by the client.
+// LineageOf says that a relay, which holds a client's port, was started by the client, or by the script that has started both in one
+// scope. The user's panel has started everything else.
 func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +73,29 @@ func (l *view) LineageOf(pid int) local.Lineage {
 		for _, k := range l.all {
 			switch {
 			case k.process == nil || k.Hidden:
+			case k.Sibling && k.process.PID == pid:
+				return k.sibling(k.process.Name)
+			case k.Sibling && k.relay.PID == pid:
+				return k.sibling("relay")
 			case k.process.PID == pid:
-				return local.Lineage{Exe: k.process.Name, Parents: []int{1}}
+				return local.Lineage{Exe: k.process.Name, Parents: []int{panel, 1}}
 			case k.relay.PID == pid:
-				return local.Lineage{Exe: "relay", Parents: []int{k.process.PID, 1}}
+				return local.Lineage{Exe: "relay", Parents: []int{k.process.PID, panel, 1}}
 			}
 		}
 	}
 	return local.Lineage{}
+}
+
+// panel is the PID of the user's panel.
+const panel = 2
+
+// sibling is the lineage of a client that one script has started beside its relay, or of that relay.
+func (k *client) sibling(exe string) local.Lineage {
+	script := k.process.PID + 1_000_000
+	return local.Lineage{
+		Exe: exe, Parents: []int{script, panel, 1}, Starters: []int{script}, Bundle: fmt.Sprintf("app-client-%d.scope", script),
+	}
 }
 
 func (l *view) Watch(ctx context.Context, notify func()) error {

@@ -29,6 +29,7 @@ func generate(seed uint64) scenario {
 		g.clients(&s)
 	}
 	(&generator{rand.New(rand.NewPCG(seed, 3))}).replacements(&s, true)
+	(&generator{rand.New(rand.NewPCG(seed, 6))}).siblings(s.Clients)
 	return plain(s)
 }
 

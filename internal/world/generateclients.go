@@ -16,7 +16,15 @@ func generateClients(seed uint64) scenario {
 	s := scenario{Seed: seed, Reporting: drawReporting(g), Clients: drawClients(g), Long: g.one(6)}
 	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
 	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
+	(&generator{rand.New(rand.NewPCG(seed, 5))}).siblings(s.Clients)
 	return plain(s)
+}
+
+// siblings has some relays started beside their client. It has a random source of its own, as replacements.
+func (g *generator) siblings(clients []clientSpec) {
+	for i := range clients {
+		clients[i].Sibling = g.one(2) && clients[i].Relay
+	}
 }
 
 func drawReporting(g *generator) clientSettings {
