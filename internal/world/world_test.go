@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/testlab"
 )
 
 var (
@@ -113,6 +115,37 @@ func TestFixtures(t *testing.T) {
 			var s scenario
 			require.NoError(t, json.Unmarshal(data, &s))
 			require.Empty(t, w.play(job{Scenario: &s}).Violations)
+		})
+	}
+}
+
+// TestExpectedFailures plays scenarios in which something is still wrong. A file is named after its mark, the rule that is violated, and
+// what is wrong. One that passes belongs to those of TestFixtures.
+func TestExpectedFailures(t *testing.T) {
+	files, err := filepath.Glob("testdata/expected/*.json")
+	require.NoError(t, err)
+	w := &worker{}
+	defer w.stop()
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var s scenario
+			require.NoError(t, json.Unmarshal(data, &s))
+			parts := strings.Split(name, ".")
+			require.Len(t, parts, 3, "the mark, the rule and what is wrong")
+			violated := w.play(job{Scenario: &s}).Violations
+			for _, v := range violated {
+				require.NotEqual(t, "catalogue", v.Rule, "%v", v)
+			}
+			testlab.ExpectedFailure(t, parts[0]+": "+strings.ReplaceAll(parts[2], "-", " "), func(t testing.TB) {
+				for _, v := range violated {
+					if v.Rule == parts[1] {
+						t.Errorf("%v", v)
+					}
+				}
+			})
 		})
 	}
 }
