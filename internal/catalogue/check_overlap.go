@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -45,6 +46,11 @@ func (f *faults) overlaps(products []Product) {
 	}
 }
 
+// toldApart reports whether the link_state of each product tells which of the two is there.
+func toldApart(a, b claim) bool {
+	return a.pid != "" && a.tellsLink(b.os) && b.tellsLink(a.os) && !reflect.DeepEqual(a.product.LinkState, b.product.LinkState)
+}
+
 // tellsLink reports whether the product has a link_state that reads HID devices on each system that the link shares with a list.
 func (c claim) tellsLink(other []devices.OS) bool {
 	left := slices.DeleteFunc(slices.Clone(systems(c.os)), func(os devices.OS) bool { return !forOS(other, os) })
@@ -76,12 +82,12 @@ func (f *faults) conflict(a, b claim) bool {
 	}
 	hint := ""
 	if a.pid != "" {
-		hint = "a link_state in both can tell which of them is there"
+		hint = "a link_state in each that is true for this model only tells which of them is there"
 	}
 	switch {
 	case a.name == b.name && a.product == b.product:
 		f.add(b.path, "", "listed twice in this product")
-	case a.name == b.name && a.pid != "" && a.tellsLink(b.os) && b.tellsLink(a.os):
+	case a.name == b.name && toldApart(a, b):
 		return false
 	case a.name == b.name:
 		f.add(b.path, hint, "overlapping match: products %q and %q both match it", a.product.ID, b.product.ID)

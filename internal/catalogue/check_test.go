@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	"sidetone/internal/devices"
@@ -72,8 +71,10 @@ const sharedHint = "add shared_with_button: true if its button and the OS move o
 
 func TestCheckFaults(t *testing.T) {
 	yes, no := true, false
-	const linkState = "a link_state in both can tell which of them is there"
-	tell := []LinkRule{{SourceKind: SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(5)), Value: &ByteValue{Byte: 1, On: []Byte{1}, Off: []Byte{0}}}}}}
+	const linkState = "a link_state in each that is true for this model only tells which of them is there"
+	tell := func(model Byte) []LinkRule {
+		return []LinkRule{{SourceKind: SourceKind{HIDReport: &HIDReport{ReportID: ptr(Byte(5)), Value: &ByteValue{Byte: 1, On: []Byte{model}, Off: []Byte{0}}}}}}
+	}
 	// h and s are the first two products.
 	for name, tc := range map[string]struct {
 		breakIt func(c *Catalogue, h, s *Product)
@@ -250,11 +251,16 @@ func TestCheckFaults(t *testing.T) {
 			{"$.products[2].links[2].pids[0]", `unreachable: product "headset" matches it without name_regex, and first`, `give product "jack" a smaller priority than 2`},
 		}},
 		"overlap of which link_state decides": {func(_ *Catalogue, h, s *Product) {
-			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell, tell
+			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell(1), tell(2)
 		}, nil},
 		"overlap with a link_state on one system": {func(_ *Catalogue, h, s *Product) {
-			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell, slices.Clone(tell)
+			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell(1), tell(2)
 			s.LinkState[0].OS = []devices.OS{devices.Linux}
+		}, []Fault{
+			{"$.products[1].links[0].pids[0]", `overlapping match: products "headset" and "special" both match it`, linkState},
+		}},
+		"overlap with the same link_state": {func(_ *Catalogue, h, s *Product) {
+			s.Links[0].NameRegex, s.Priority, h.LinkState, s.LinkState = "", 3, tell(1), tell(1)
 		}, []Fault{
 			{"$.products[1].links[0].pids[0]", `overlapping match: products "headset" and "special" both match it`, linkState},
 		}},

@@ -18,7 +18,7 @@ func TestModelsBehindOneID(t *testing.T) {
 			return catalogue.SourceKind{HIDReport: &catalogue.HIDReport{ReportID: &report, Value: &catalogue.ByteValue{Byte: 1, On: []catalogue.Byte{1}, Off: []catalogue.Byte{0}}}}
 		}
 		return catalogue.Product{
-			ID: id, Priority: priority, Links: links{usbLink("0700")}, LinkState: []catalogue.LinkRule{{SourceKind: tell(5)}},
+			ID: id, Priority: priority, Links: links{usbLink("0700")}, LinkState: []catalogue.LinkRule{{SourceKind: tell(catalogue.Byte(priority))}},
 			Sources:          []catalogue.SourceRule{{Field: HardwareMute, SourceKind: tell(6)}},
 			VirtualEndpoints: []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "Echo"}},
 		}
