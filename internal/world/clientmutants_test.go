@@ -21,7 +21,7 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/reconfigure.go", "p.attempt.reconsider()", "p.attempt.cancel(errReconnect)"},
 	}},
 	{"the end says nothing over the link that works", []edit{
-		{"internal/rpcclient/transports.go", "(errors.Is(cause, errStopping) || errors.Is(cause, errExcluded))", "errors.Is(cause, errExcluded)"},
+		{"internal/rpcclient/transports.go", "errors.Is(cause, errStopping) || errors.Is(cause, errExcluded) {", "errors.Is(cause, errExcluded) {"},
 		{"internal/rpcclient/farewell.go", "if sent == nil || ", "if true || sent == nil || "},
 	}},
 	{"a socket and a port of different processes are two clients", []edit{

@@ -104,8 +104,8 @@ func isApplicationScope(name string) bool {
 	return own && strings.HasSuffix(name, ".scope") || strings.HasPrefix(name, "app-flatpak-")
 }
 
-// windowLibraries are parts of the names of libraries that every program with windows loads.
-var windowLibraries = [][]byte{[]byte("/libX11.so"), []byte("/libxcb.so"), []byte("/libwayland-client.so")}
+// windowLibraries are parts of the names of libraries of which every program with windows loads one, and what manages windows, too.
+var windowLibraries = [][]byte{[]byte("/libX11.so"), []byte("/libxcb.so"), []byte("/libwayland-")}
 
 // hasNoWindows reports whether a program, as a script's shell, certainly shows nothing on the desktop.
 func hasNoWindows(proc string, pid int) bool {

@@ -143,6 +143,28 @@ func TestApplicationScopes(t *testing.T) {
 	}
 }
 
+func TestSandboxes(t *testing.T) {
+	proc := t.TempDir()
+	for pid, namespaces := range map[int][2]string{
+		os.Getpid(): {"pid:[1]", "mnt:[1]"}, 10: {"pid:[1]", "mnt:[1]"}, 11: {"pid:[1]", "mnt:[2]"},
+		21: {"pid:[2]", "mnt:[3]"}, 22: {"pid:[2]", "mnt:[3]"}, 23: {"pid:[2]", "mnt:[4]"}, 31: {"pid:[3]", "mnt:[5]"},
+	} {
+		addParent(t, proc, pid, "program", 1)
+		dir := filepath.Join(proc, strconv.Itoa(pid), "ns")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.Symlink(namespaces[0], filepath.Join(dir, "pid")))
+		require.NoError(t, os.Symlink(namespaces[1], filepath.Join(dir, "mnt")))
+	}
+	bundle := func(pid int) string { return lineageOf(proc, pid).Bundle }
+	require.Empty(t, bundle(10))
+	require.Empty(t, bundle(11), "such as a service, or a container with all programs of its user")
+	require.Empty(t, bundle(99), "cannot be read")
+	require.NotEmpty(t, bundle(21))
+	require.Equal(t, bundle(21), bundle(22))
+	require.NotEqual(t, bundle(21), bundle(23))
+	require.NotEqual(t, bundle(21), bundle(31))
+}
+
 // The scope of a terminal, or of a dock that was started as an application, has all that these start.
 func TestAScopeOfSeveralApplications(t *testing.T) {
 	const scope = "/user.slice/user-1000.slice/user@1000.service/app.slice/app-org.kde.konsole-7.scope"
