@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/platform/ipc"
+	"sidetone/internal/testlab"
 )
 
 // TestALockThatCannotBeTakenIsSaidOnce, however long an agent waits for the others.
@@ -29,5 +30,22 @@ func TestALockThatCannotBeTakenIsSaidOnce(t *testing.T) {
 		a := &App{opts: d.Options, log: slog.New(slog.NewTextHandler(&log, nil))}
 		require.ErrorAs(d, a.awaitLocks(context.Background(), takeTimeout), new(*ipc.ErrRunning))
 		require.Equal(d, 1, strings.Count(log.String(), "level=WARN"), log.String())
+	})
+}
+
+// TestAnAgentOfAnotherShell has another runtime folder in its environment, and the same user and clients.
+func TestAnAgentOfAnotherShell(t *testing.T) {
+	elsewhere := t.TempDir()
+	onLockDesk(t, func(d *lockDesk) {
+		a := &App{opts: d.Options, log: d.Log}
+		require.NoError(d, a.takeLocks())
+		defer a.closeLocks()
+		other := &App{opts: d.Options, log: d.Log}
+		other.opts.Host = Host{Getenv: func(string) string { return elsewhere }}
+		err := other.takeLocks()
+		defer other.closeLocks()
+		testlab.ExpectedFailure(d.T, "F5: a second agent starts without a warning where the environment names another folder", func(t testing.TB) {
+			require.ErrorAs(t, err, new(*ipc.ErrRunning))
+		})
 	})
 }

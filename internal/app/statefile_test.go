@@ -276,6 +276,27 @@ func TestStateFileEndsWithItsHeadset(t *testing.T) {
 	s.has("suite: hardware_mute=false")
 }
 
+// The agent after an update reads the same file, and is told what still holds.
+func TestStateFileAfterAnUpdate(t *testing.T) {
+	path := statesPath(t)
+	s := newSuite(t, path, "A1")
+	s.write(saying("suite, hardware_mute, true"))
+	s.has("suite: hardware_mute=true")
+	s.plug()
+	s.has()
+	s.plug("A1")
+	s.refresh()
+	s.has()
+	inputs := slices.DeleteFunc(s.engine.Handover(heldFor), isOfStateFile)
+	s.end()
+	next := newSuite(t, path, "A1")
+	next.engine.ApplyHandover(inputs, 0)
+	next.refresh()
+	testlab.ExpectedFailure(t, "V6: an update revives what a state file said before the headset was unplugged", func(t testing.TB) {
+		require.Empty(t, next.engine.View().Leases)
+	})
+}
+
 func TestStateFileLeaseEnds(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, statesPath(t), "A1")

@@ -1,6 +1,10 @@
 package rpcclient
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +14,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/local"
 	"sidetone/internal/testlab"
 )
 
@@ -106,5 +111,96 @@ func TestAnExcludedClientKeepsNoMute(t *testing.T) {
 		testlab.ExpectedFailure(t, "V21: with rpc.on_exit: leave, a client that the settings leave out keeps its mute", func(t testing.TB) {
 			require.NotEqual(t, devices.True, mute(s))
 		})
+	})
+}
+
+// A client lets in a hundred connections over its socket. Other programs have all of them; its port still serves.
+func TestAClientWhoseSocketIsFullIsServedOverItsPort(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		m.serveIPC(m.socket(0), func(f frames) {
+			_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":1006,"message":"Server at capacity"}`)))
+		})
+		m.own(m.socket(0), local.Process{PID: 100, UID: someUser})
+		s := m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
+		h := m.reporting(Options{}, devices.False, 2*time.Minute)
+		require.Len(t, h.Status().Sessions, 1)
+		require.Equal(t, m.socket(0), h.session().Socket)
+		testlab.ExpectedFailure(t, "A2: while others have all places of a client's socket, it gets no list, although its port serves", func(t testing.TB) {
+			require.Equal(t, devices.False, mute(s))
+			require.Equal(t, Degraded, h.session().State)
+		})
+	})
+}
+
+// Only one transport is allowed, and the client refuses it.
+func TestNoOtherTransportIsPromisedIfNoneIsLeft(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop, Origins: []string{origin}})
+		h := m.reporting(Options{Transports: only(WebSocket), Origin: origin}, devices.False, time.Minute)
+		require.Equal(t, Refused, h.session().State)
+		require.NotNil(t, h.session().Reason)
+		testlab.ExpectedFailure(t, "A5: the remedy says that another transport is tried, although none is left", func(t testing.TB) {
+			require.NotContains(t, remedyOf(h.session().Reason), "another one is tried")
+		})
+	})
+}
+
+// A client over HTTP has no token left when the agent stops.
+func TestTheEndOverHTTPIsSaidOnce(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		m.overHTTP()
+		var log bytes.Buffer
+		h := m.reporting(Options{Transports: only(HTTP), Log: slog.New(slog.NewTextHandler(&log, nil))}, devices.False, time.Second)
+		h.publish(devices.True)
+		pass(time.Second)
+		h.stop()
+		require.Contains(t, log.String(), "the client keeps the last list")
+		testlab.ExpectedFailure(t, "A5: two warnings say of one client that it keeps its list, one of them that it accepts no connection", func(t testing.TB) {
+			require.Equal(t, 1, strings.Count(log.String(), "the client keeps the last list"), log.String())
+			require.NotContains(t, log.String(), "accepts no connection")
+		})
+	})
+}
+
+// Another agent, with devices of the same ids, tells a client that there are none.
+func TestTheListOfAnotherAgentWithOurIDs(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+		m.reporting(Options{}, devices.False, time.Second)
+		require.Len(t, s.Devices(), 2)
+		sockets, _ := m.Sockets()
+		require.Len(t, sockets, 1)
+		conn, _, err := m.me.DialIPC(t.Context(), sockets[0].Path)
+		require.NoError(t, err)
+		other, err := openIPC(t.Context(), conn, clientID)
+		require.NoError(t, err)
+		defer other.close()
+		nonce, payload := encode(nil)
+		require.NoError(t, other.deliver(t.Context(), nonce, payload))
+		pass(time.Hour)
+		testlab.ExpectedFailure(t, "A3: another program's empty list takes our devices out of the client, until they change", func(t testing.TB) {
+			require.Len(t, s.Devices(), 2)
+		})
+	})
+}
+
+// The client accepts a list, which the attempt notes, at the moment at which Client.Run notes something else.
+func TestAStateIsNotOverwrittenByAnOlderOne(t *testing.T) {
+	t.Parallel()
+	c := New(Options{ClientID: clientID})
+	p := c.newPeer(local.Process{PID: 1})
+	c.locked(func() { p.status.State = Slow })
+	accept := sync.OnceFunc(func() { c.applySessionOutcome(p, onAccepted, func(*Session) {}) })
+	p.retryBackoff.jitter = func() float64 { // between the two steps
+		if c.mu.TryLock() { // else it is one step
+			c.mu.Unlock()
+			accept()
+		}
+		return 0
+	}
+	c.applyOutcome(p, onHung)
+	accept()
+	testlab.ExpectedFailure(t, "V28: a state is read and written in two steps, and what comes between them is lost", func(t testing.TB) {
+		require.Equal(t, Ready, c.stateOf(p))
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -137,6 +138,13 @@ func TestLockFileIsRemoved(t *testing.T) {
 	require.Contains(t, line, "the lock file was removed")
 	require.Contains(t, line, snowflake+".lock")
 	require.Contains(t, line, "restart the agent")
+	next, err := LockClient(folder, snowflake)
+	if err == nil {
+		defer next.Close()
+	}
+	testlab.ExpectedFailure(t, "F4: an agent that survives the removal of its runtime folder keeps no other one from starting", func(t testing.TB) {
+		require.ErrorAs(t, err, new(*ErrRunning))
+	})
 	require.NoError(t, said.Close())
 	stop()
 	require.NoError(t, <-ended)
