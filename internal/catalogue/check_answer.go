@@ -42,15 +42,30 @@ func (k SourceKind) queries(path string) iter.Seq[queryAt] {
 	}
 }
 
-// request is the last report that a query sends; nil: it sends none, so the system attributes the answer.
+// requests returns the reports that a query sends or sets; none: the system attributes the answer.
+func (q HIDQuery) requests() (out []hid.Bytes) {
+	for _, s := range q.steps() {
+		if r := slices.Concat(s.Output, s.Set); len(r) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// request is the last report that a query sends or sets; nil: there is none.
 func (q HIDQuery) request() hid.Bytes {
-	switch {
-	case len(q.Output) > 0:
-		return q.Output[len(q.Output)-1]
-	case len(q.Feature) > 1:
-		return q.Feature
+	if sent := q.requests(); len(sent) > 0 {
+		return sent[len(sent)-1]
 	}
 	return nil
+}
+
+// answer returns the step whose answer has the state.
+func (q HIDQuery) answer() (last hid.Step) {
+	if steps := q.steps(); len(steps) > 0 {
+		return steps[len(steps)-1]
+	}
+	return last
 }
 
 // answers checks that the answers to the queries of a product can be attributed: other rules and other programs ask the same device, and
@@ -62,10 +77,7 @@ func (f *faults) answers(path string, p Product) {
 	}
 	var requests []hid.Bytes
 	for _, q := range all {
-		requests = append(requests, q.Output...)
-		if len(q.Output) == 0 && q.request() != nil {
-			requests = append(requests, q.Feature)
-		}
+		requests = append(requests, q.requests()...)
 	}
 	for i, q := range all {
 		if j := slices.IndexFunc(all, q.confusable); j >= 0 {
@@ -87,12 +99,12 @@ func (f *faults) answers(path string, p Product) {
 
 // confusable reports whether the device may answer this query and another, different one by the same report.
 func (q queryAt) confusable(other queryAt) bool {
-	if len(q.Output) == 0 || len(other.Output) == 0 || slices.Equal(q.request(), other.request()) {
+	mine, theirs := q.answer(), other.answer()
+	if !mine.Arrives || !theirs.Arrives || slices.Equal(q.request(), other.request()) {
 		return false
 	}
-	theirs := compileTests(other.Expect)
-	return !slices.ContainsFunc(compileTests(q.Expect), func(t hid.Test) bool {
-		return slices.ContainsFunc(theirs, func(o hid.Test) bool { return o.Byte == t.Byte && !overlap(t.Fits, o.Fits) })
+	return !slices.ContainsFunc(mine.Expect, func(t hid.Test) bool {
+		return slices.ContainsFunc(theirs.Expect, func(o hid.Test) bool { return o.Byte == t.Byte && !overlap(t.Fits, o.Fits) })
 	})
 }
 
@@ -106,7 +118,7 @@ func overlap(one, other [256]bool) bool {
 	return false
 }
 
-// echoes reports whether a condition on the answer is met by a byte of the request, and by none at the same place of the other requests.
+// echoes reports whether a condition on the answer is met by a byte of the last request, and by none at the same place of the other requests.
 func (q HIDQuery) echoes(requests []hid.Bytes) bool {
 	mine := q.request()
 	at := func(r hid.Bytes, i int) byte {
@@ -115,7 +127,7 @@ func (q HIDQuery) echoes(requests []hid.Bytes) bool {
 		}
 		return 0 // it is padded
 	}
-	return slices.ContainsFunc(compileTests(q.Expect), func(t hid.Test) bool {
+	return slices.ContainsFunc(q.answer().Expect, func(t hid.Test) bool {
 		if !slices.Contains(t.Fits[:], false) {
 			return false
 		}
@@ -130,10 +142,10 @@ func (q HIDQuery) echoes(requests []hid.Bytes) bool {
 
 // triggers reports whether each answer to q triggers the other query.
 func triggers(q, other HIDQuery) bool {
-	if len(q.Output) == 0 || len(other.AskOn) == 0 {
+	if !q.answer().Arrives || len(other.AskOn) == 0 {
 		return false
 	}
-	expect := compileTests(q.Expect)
+	expect := q.answer().Expect
 	return !slices.ContainsFunc(compileTests(other.AskOn), func(t hid.Test) bool {
 		return !slices.ContainsFunc(expect, func(e hid.Test) bool { return e.Byte == t.Byte && isWithin(e.Fits, t.Fits) })
 	})

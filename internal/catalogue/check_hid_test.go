@@ -55,7 +55,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		}},
 		"anchor with faults": {usage(HIDUsage{Anchor: &Anchor{HIDReport: &HIDReport{}, HIDQuery: &HIDQuery{}}}), []Fault{
 			{at + ".hid_usage.anchor.hid_report", "a level without value", "value: where the state is in the report"},
-			{at + ".hid_usage.anchor.hid_query", "want exactly one of output, feature, input and last_output, found 0", ""},
+			{at + ".hid_usage.anchor.hid_query", "want exactly one of output, feature, input, last_output and steps, found 0", ""},
 		}},
 		"report": {level, nil},
 		"report, level": {report(HIDReport{Interface: ptr(-1), ReportID: ptr(Byte(0)), Kind: HIDLevel, DebounceMS: -1, Anchor: start}), []Fault{
@@ -117,7 +117,7 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.interface", "not the number of an interface", "0 to 255"},
 			{at + ".hid_query.ask_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
 			{at + ".hid_query.timeout_ms", "out of range", "10 to 10000"},
-			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 2", ""},
+			{at + ".hid_query", "want exactly one of output, feature, input, last_output and steps, found 2", ""},
 			{at + ".hid_query.output[0]", "empty request", ""},
 			{at + ".hid_query", "any report of the device would count as the answer", "expect"},
 			{at + ".hid_query.at", "empty list of moments", "leave it out for all moments"},
@@ -129,7 +129,7 @@ func TestCheckHIDFaults(t *testing.T) {
 		"query, readings": {query(HIDQuery{
 			Feature: hid.Bytes{1}, Input: hid.Bytes{1, 2}, LastOutput: hid.Bytes{0, 0}, AskOn: again, DelayMS: 5001, PollMS: 999, RetryOn: []ByteTest{{}}, TimeoutMS: 6000,
 		}), []Fault{
-			{at + ".hid_query", "want exactly one of output, feature, input and last_output, found 3", ""},
+			{at + ".hid_query", "want exactly one of output, feature, input, last_output and steps, found 3", ""},
 			{at + ".hid_query.input", "a report that is only read takes no data", "its number alone, 00 where reports have none"},
 			{at + ".hid_query.last_output", "a report that is only read takes no data", "its number alone, 00 where reports have none"},
 			{at + ".hid_query.retry_on[0]", "want exactly one comparison, found 0", "one of eq, in, or min and max"},
@@ -137,10 +137,10 @@ func TestCheckHIDFaults(t *testing.T) {
 			{at + ".hid_query.poll_ms", "out of range", "1000 to 60000"},
 		}},
 		"query, output with a delay": {query(HIDQuery{Output: []hid.Bytes{{1}}, Expect: again, AskOn: again, DelayMS: 30, RetryOn: again}), []Fault{
-			{at + ".hid_query.delay_ms", "the answer to output comes by itself", ""},
+			{at + ".hid_query.delay_ms", "the answer to output comes by itself", "steps with pause_ms"},
 		}},
 		"query, output read again": {query(HIDQuery{Output: []hid.Bytes{{1}}, Expect: again, AskOn: again, RetryOn: again}), []Fault{
-			{at + ".hid_query.retry_on", "the answer to output comes by itself", ""},
+			{at + ".hid_query.retry_on", "the answer to output comes by itself", "steps with retry_on"},
 		}},
 		"query, read again at once": {query(HIDQuery{Feature: hid.Bytes{1}, AskOn: again, RetryOn: again}), []Fault{
 			{at + ".hid_query.retry_on", "it would be read again without a pause", "delay_ms"},

@@ -2,14 +2,15 @@ package catalogue
 
 import (
 	"cmp"
+	"fmt"
 
 	"sidetone/internal/hid"
 )
 
 // queryExchange checks what a query sends and how it reads the answer.
 func (f *faults) queryExchange(path string, q HIDQuery) {
-	if n := countTrue(len(q.Output) > 0, len(q.Feature) > 0, len(q.Input) > 0, len(q.LastOutput) > 0); n != 1 {
-		f.add(path, "", "want exactly one of output, feature, input and last_output, found %d", n)
+	if n := countTrue(len(q.Output) > 0, len(q.Feature) > 0, len(q.Input) > 0, len(q.LastOutput) > 0, len(q.Steps) > 0); n != 1 {
+		f.add(path, "", "want exactly one of output, feature, input, last_output and steps, found %d", n)
 	}
 	f.reportNumber(path+".input", q.Input)
 	f.reportNumber(path+".last_output", q.LastOutput)
@@ -22,14 +23,52 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	f.milliseconds(path+".poll_ms", q.PollMS, leastPoll, 60000)
 	const unsolicited = "the answer to output comes by itself"
 	switch {
+	case len(q.Steps) > 0:
+		f.steps(path, q)
 	case len(q.Output) > 0 && q.DelayMS != 0:
-		f.add(path+".delay_ms", "", unsolicited)
+		f.add(path+".delay_ms", "steps with pause_ms", unsolicited)
 	case len(q.Output) > 0 && len(q.RetryOn) > 0:
-		f.add(path+".retry_on", "", unsolicited)
+		f.add(path+".retry_on", "steps with retry_on", unsolicited)
 	case len(q.RetryOn) > 0 && q.DelayMS == 0:
 		f.add(path+".retry_on", "delay_ms", "it would be read again without a pause")
 	case len(q.RetryOn) > 0 && q.DelayMS >= cmp.Or(q.TimeoutMS, 1000):
 		f.add(path+".delay_ms", "less than timeout_ms", "timeout_ms would be over before the report is read again")
+	}
+}
+
+// steps checks the requests of a query, each by itself, and that the last one brings an answer.
+func (f *faults) steps(path string, q HIDQuery) {
+	if len(q.Expect) > 0 || len(q.RetryOn) > 0 || q.DelayMS != 0 {
+		f.add(path, "expect, retry_on and pause_ms of the step", "each step has its own")
+	}
+	for i, s := range q.Steps {
+		at := fmt.Sprintf("%s.steps[%d]", path, i)
+		f.step(at, s, cmp.Or(q.TimeoutMS, 1000))
+		switch {
+		case !s.sends() || len(s.Expect) > 0:
+		case i == len(q.Steps)-1:
+			f.add(at, "expect", "the last step brings no answer: any report of the device would count")
+		case len(s.RetryOn) > 0:
+			f.add(at+".retry_on", "expect", "no answer is waited for")
+		}
+	}
+}
+
+// step checks one request. timeout is how many milliseconds its answer may take.
+func (f *faults) step(path string, s HIDStep, timeout int) {
+	if n := countTrue(len(s.Output) > 0, len(s.SetFeature) > 0, len(s.ReadFeature) > 0, len(s.ReadInput) > 0); n != 1 {
+		f.add(path, "", "want exactly one of output, set_feature, read_feature and read_input, found %d", n)
+	}
+	f.reportNumber(path+".read_feature", s.ReadFeature)
+	f.reportNumber(path+".read_input", s.ReadInput)
+	f.byteTests(path+".expect", s.Expect)
+	f.byteTests(path+".retry_on", s.RetryOn)
+	f.milliseconds(path+".pause_ms", s.PauseMS, 1, 5000)
+	switch {
+	case len(s.RetryOn) > 0 && s.PauseMS == 0:
+		f.add(path+".retry_on", "pause_ms", "it would be asked again without a pause")
+	case len(s.RetryOn) > 0 && s.PauseMS >= timeout:
+		f.add(path+".pause_ms", "less than timeout_ms", "timeout_ms would be over before it is asked again")
 	}
 }
 

@@ -132,7 +132,7 @@ func (u *HIDUsage) query(mute bool) *hid.Query {
 		field.AskOn = append(field.AskOn, hex16(usage))
 	}
 	return &hid.Query{
-		Field: field, Delay: milliseconds(u.DelayMS), Poll: milliseconds(u.PollMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout)),
+		Field: field, Steps: []hid.Step{{Pause: milliseconds(u.DelayMS)}}, Poll: milliseconds(u.PollMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout)),
 	}
 }
 
@@ -155,12 +155,57 @@ func (r *HIDReport) compile(mute bool) *hid.InputReport {
 
 func (q *HIDQuery) compile(mute bool) *hid.Query {
 	return &hid.Query{
-		Output: q.Output, Feature: q.Feature, Input: q.Input, LastOutput: q.LastOutput,
-		Expect: compileTests(q.Expect), Value: q.Value.Compile(mute), At: q.At,
-		AskOn: compileTests(q.AskOn), RetryOn: compileTests(q.RetryOn),
-		Delay: milliseconds(q.DelayMS), Poll: milliseconds(q.PollMS), Timeout: milliseconds(cmp.Or(q.TimeoutMS, defaultTimeout)),
+		Steps: q.steps(), Value: q.Value.Compile(mute), At: q.At, AskOn: compileTests(q.AskOn),
+		Poll: milliseconds(q.PollMS), Timeout: milliseconds(cmp.Or(q.TimeoutMS, defaultTimeout)),
 	}
 }
+
+// steps returns the requests of the query, one after the other; none if it is faulty.
+func (q *HIDQuery) steps() (out []hid.Step) {
+	for _, s := range q.Steps {
+		out = append(out, s.compile())
+	}
+	last := hid.Step{Expect: compileTests(q.Expect), RetryOn: compileTests(q.RetryOn), Pause: milliseconds(q.DelayMS)}
+	switch {
+	case len(q.Output) > 0:
+		for _, report := range q.Output {
+			out = append(out, hid.Step{Output: report, Arrives: true})
+		}
+		out[len(out)-1].Expect = last.Expect
+		return out
+	case len(q.Feature) > 0:
+		last.Read, last.ID = descriptor.Feature, q.Feature[0]
+		switch set := len(q.Feature) > 1; {
+		case set && last.Pause > 0:
+			out = append(out, hid.Step{Set: q.Feature})
+		case set:
+			last.Set = q.Feature
+		}
+	case len(q.Input) > 0:
+		last.Read, last.ID = descriptor.Input, q.Input[0]
+	case len(q.LastOutput) > 0:
+		last.Read, last.ID = descriptor.Output, q.LastOutput[0]
+	default:
+		return out
+	}
+	return append(out, last)
+}
+
+func (s HIDStep) compile() hid.Step {
+	out := hid.Step{
+		Output: s.Output, Set: s.SetFeature, Arrives: s.sends() && len(s.Expect) > 0,
+		Expect: compileTests(s.Expect), RetryOn: compileTests(s.RetryOn), Pause: milliseconds(s.PauseMS),
+	}
+	switch {
+	case len(s.ReadFeature) > 0:
+		out.Read, out.ID = descriptor.Feature, s.ReadFeature[0]
+	case len(s.ReadInput) > 0:
+		out.Read, out.ID = descriptor.Input, s.ReadInput[0]
+	}
+	return out
+}
+
+func (s HIDStep) sends() bool { return len(s.Output) > 0 || len(s.SetFeature) > 0 }
 
 func (p *HIDPP) compile(mute bool) *hid.PPFeature {
 	out := &hid.PPFeature{

@@ -103,13 +103,14 @@ type ByteValue struct {
 }
 
 // HIDQuery takes a state from the device's answer to a request. It writes to the device, so the
-// product needs allow_write. Exactly one of Output, Feature, Input and LastOutput is set.
+// product needs allow_write. Exactly one of Output, Feature, Input, LastOutput and Steps is set.
 type HIDQuery struct {
 	Interface  *int         `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"Number of the USB interface. All HID interfaces of the device if left out."`
 	Output     []hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output reports to send, each after the answer to the previous one: hex digits, the report's number first (00 if reports have none). They are padded with zeros to the report's length."`
 	Feature    hid.Bytes    `json:"feature,omitempty" yaml:"feature,omitempty" jsonschema_description:"Feature report to read: its number in hex (00 if reports have none). If more bytes follow, it is set to them first."`
 	Input      hid.Bytes    `json:"input,omitempty" yaml:"input,omitempty" jsonschema_description:"Number in hex of an input report to read on request, and not only when it arrives (00 if reports have none)."`
 	LastOutput hid.Bytes    `json:"last_output,omitempty" yaml:"last_output,omitempty" jsonschema_description:"Number in hex of an output report to read back (00 if reports have none): what programs have set last, such as the mute lamp. Linux 5.11 or later."`
+	Steps      []HIDStep    `json:"steps,omitempty" yaml:"steps,omitempty" jsonschema_description:"Requests that are made one after the other, where one of the four above is not enough. The answer to the last one has the state."`
 	Expect     []ByteTest   `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"Conditions that distinguish the answer to the last request from other reports."`
 	Value      ByteValue    `json:"value" yaml:"value" jsonschema_description:"Where the state is in the answer. Byte 0 of a feature report is its number, 00 if reports have none."`
 	At         []hid.Moment `json:"at,omitempty" yaml:"at,omitempty" jsonschema_description:"When to ask: attach, when the device is first seen; resume, after sleep or when reports were lost; link_up, when link_state has become true. At all of them if left out."`
@@ -118,6 +119,17 @@ type HIDQuery struct {
 	DelayMS    int          `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before a report is read: after a feature report was set, after the report that triggered the question, and before it is read once more."`
 	PollMS     int          `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"Ask again this long after the last answer, while the product is connected: at least 2000, or 1000 with last_output. It wakes up the computer each time, and the state may be outdated for so long."`
 	TimeoutMS  int          `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"How long to wait for each answer. 1000 if left out."`
+}
+
+// HIDStep is one request of a query. Exactly one of Output, SetFeature, ReadFeature and ReadInput is set.
+type HIDStep struct {
+	Output      hid.Bytes  `json:"output,omitempty" yaml:"output,omitempty" jsonschema_description:"Output report to send: hex digits, its number first (00 if reports have none). It is padded with zeros to its length."`
+	SetFeature  hid.Bytes  `json:"set_feature,omitempty" yaml:"set_feature,omitempty" jsonschema_description:"Feature report to set, likewise."`
+	ReadFeature hid.Bytes  `json:"read_feature,omitempty" yaml:"read_feature,omitempty" jsonschema_description:"Number in hex of a feature report to read."`
+	ReadInput   hid.Bytes  `json:"read_input,omitempty" yaml:"read_input,omitempty" jsonschema_description:"Number in hex of an input report to read on request."`
+	Expect      []ByteTest `json:"expect,omitempty" yaml:"expect,omitempty" jsonschema_description:"Conditions on the answer. With output and set_feature it is an input report that arrives; without expect none is waited for."`
+	RetryOn     []ByteTest `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema_description:"Conditions for an answer that says that the device is not ready yet: the request is made once more after pause_ms, until timeout_ms is over."`
+	PauseMS     int        `json:"pause_ms,omitempty" yaml:"pause_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"How long to wait before this request, and before it is repeated."`
 }
 
 // HIDPPFraming is how messages of HID++ 2.0 are packed into reports.

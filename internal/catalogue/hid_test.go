@@ -37,6 +37,11 @@ func hidCatalogue() *Catalogue {
 	reads := HIDQuery{Feature: hid.Bytes{0x00, 0x1f}, Value: ByteValue{Byte: 9}, DelayMS: 30, RetryOn: []ByteTest{{Byte: 1, Eq: ptr(Byte(1))}}, AskOn: again}
 	input := HIDQuery{Input: hid.Bytes{2}, Value: ByteValue{Byte: 1}, AskOn: again}
 	lamp := HIDQuery{LastOutput: hid.Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
+	first, second := []ByteTest{{Byte: 1, Eq: ptr(Byte(0x11))}}, []ByteTest{{Byte: 1, Eq: ptr(Byte(0x12))}}
+	session := HIDQuery{Steps: []HIDStep{
+		{Output: hid.Bytes{6, 1}}, {SetFeature: hid.Bytes{0x24, 0x11}, Expect: first, RetryOn: again, PauseMS: 50}, {ReadFeature: hid.Bytes{0x24}},
+		{Output: hid.Bytes{6, 0x12}, Expect: second}, {ReadInput: hid.Bytes{7}, Expect: second},
+	}, Value: ByteValue{Byte: 1}, AskOn: again}
 	pp := HIDPP{Framing: HIDPPCenturion, Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: Events{0}, Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
 	return catalogueOf(Product{
 		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true, Traces: []string{"traces/p.jsonl"},
@@ -53,6 +58,7 @@ func hidCatalogue() *Catalogue {
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &reads}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &input}},
 			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &lamp}},
+			{Field: devices.AutomaticGainControl, SourceKind: SourceKind{HIDQuery: &session}},
 			{Field: devices.EchoCancellation, SourceKind: SourceKind{Derive: &Derive{Or: []SourceKind{
 				{Const: ptr(false)},
 				{Derive: &Derive{And: []SourceKind{{HIDReport: &level}, {HIDReport: &repeated}, {HIDQuery: &query}}}},
@@ -81,7 +87,7 @@ func TestCatalogueInJSON(t *testing.T) {
 func TestHIDCatalogueIsComplete(t *testing.T) {
 	unset := map[string]bool{}
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[HIDUsage](), reflect.TypeFor[HIDReport](), reflect.TypeFor[HIDQuery](), reflect.TypeFor[HIDPP](),
+		reflect.TypeFor[HIDUsage](), reflect.TypeFor[HIDReport](), reflect.TypeFor[HIDQuery](), reflect.TypeFor[HIDStep](), reflect.TypeFor[HIDPP](),
 		reflect.TypeFor[Anchor](), reflect.TypeFor[ByteTest](), reflect.TypeFor[ByteValue](), reflect.TypeFor[Derive](),
 	} {
 		for f := range typ.Fields() {

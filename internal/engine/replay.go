@@ -209,7 +209,11 @@ func (p *Player) checkAnswer(r Record) error {
 	}
 	var list []string
 	for _, id := range slices.Sorted(maps.Keys(p.asked)) {
-		list = append(list, fmt.Sprintf("%d to %s, %s", id, p.asked[id].Node, p.asked[id].What()))
+		what := p.asked[id].What()
+		if len(what) > maxWhat {
+			what = what[:maxWhat] + "…"
+		}
+		list = append(list, fmt.Sprintf("%d to %s, %s", id, p.asked[id].Node, what))
 	}
 	so := "nothing"
 	if len(list) > 0 {
@@ -218,8 +222,11 @@ func (p *Player) checkAnswer(r Record) error {
 	return fmt.Errorf("an answer to request %d to %s, which was never made: so far %s was asked", r.HID.Request, r.HID.Node, so)
 }
 
-// maxListed is how many requests an error names, the last ones.
-const maxListed = 8
+// An error names the last requests, and so many bytes of each.
+const (
+	maxListed = 8
+	maxWhat   = 60
+)
 
 // maxLateness is by how much a busy agent may have been late. It then did what was due together with its next input.
 const maxLateness = 250 * time.Millisecond

@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"slices"
 	"time"
 
 	"sidetone/internal/devices"
@@ -16,8 +17,8 @@ type script interface {
 	// answer decodes data if it is the answer to the request of a step, else it returns false. An answer
 	// without a state is Unknown.
 	answer(step int, data []byte) (v devices.Tri, ok bool)
-	// answeredByReport reports whether answers arrive as input reports.
-	answeredByReport() bool
+	// answered returns how the request of a step is answered.
+	answered(step int) answered
 	// fits reports whether data could be the answer to an earlier request. An answer that tells whose it is does not.
 	fits(data []byte) bool
 	timeout() time.Duration
@@ -26,6 +27,15 @@ type script interface {
 	// isBusy reports whether the device answered that it is not ready, so that the request is repeated after the pause.
 	isBusy(step int, data []byte) bool
 }
+
+// answered is how a request is answered.
+type answered int
+
+const (
+	notAnswered answered = iota
+	byReport             // an input report arrives
+	bySystem             // with an Answer: what was read, or what was set
+)
 
 // exchange is a script and its progress.
 type exchange struct {
@@ -44,48 +54,62 @@ type exchangeState struct {
 
 func (x *exchange) waiting() bool { return !x.Until.IsZero() }
 
-// goTo starts a step, and returns its request if there is one and it is not to be sent after a pause.
-func (x *exchange) goTo(step int, now time.Time) (Request, bool) {
-	x.Step = step
+// goTo starts a step, and returns its request, and those of the next steps as long as none is answered. Those that are to be sent after a
+// pause are not among them.
+func (x *exchange) goTo(step int, now time.Time) (out []Request) {
 	x.end()
-	if !x.has(step) {
-		return Request{}, false
+	for x.Step = step; x.has(x.Step); x.Step++ {
+		pause := x.pause(x.Step)
+		x.Until = now.Add(pause + x.timeout())
+		if pause > 0 {
+			x.PausedUntil = now.Add(pause)
+			return out
+		}
+		out = append(out, x.request(x.Step))
+		if x.answered(x.Step) != notAnswered {
+			return out
+		}
 	}
-	pause := x.pause(step)
-	x.Until = now.Add(pause + x.timeout())
-	if pause > 0 {
-		x.PausedUntil = now.Add(pause)
-		return Request{}, false
-	}
-	return x.request(step), true
+	x.end()
+	return out
 }
 
 // retry schedules the request of this step again, after the pause. It returns false if there is no time left for that.
 func (x *exchange) retry(now time.Time) bool {
-	x.PausedUntil = now.Add(x.pause(x.Step))
-	return x.PausedUntil.Before(x.Until)
-}
-
-// startOver schedules the whole exchange again, because the report that was read is not of what was set: another program has set something
-// else meanwhile, or the device takes its time. It returns false if nothing was set, or if there is no time left for that.
-func (x *exchange) startOver(asked, now time.Time) bool {
-	q, ok := x.script.(*query)
-	if !ok || len(q.Feature) < 2 || q.sets(x.Step) || now.Add(q.Delay).Sub(asked) >= q.Timeout {
+	at := now.Add(x.pause(x.Step))
+	if !at.Before(x.Until) {
 		return false
 	}
-	x.Step, x.PausedUntil = 0, now.Add(max(q.Delay, minPause))
+	x.PausedUntil = at
+	return true
+}
+
+// startOver schedules the whole exchange again, because the report that was read is not of what was asked for: another program has asked for
+// something else meanwhile, or the device takes its time. It returns false if nothing was sent, or if there is no time left for that.
+func (x *exchange) startOver(asked, now time.Time) bool {
+	q, ok := x.script.(*query)
+	if !ok || !q.sends() || now.Add(q.pause(x.Step)).Sub(asked) >= q.Timeout {
+		return false
+	}
+	x.PausedUntil = now.Add(max(q.pause(x.Step), minPause))
 	x.Until = x.PausedUntil.Add(q.Timeout)
+	x.Step = 0
 	return true
 }
 
 // minPause is the least time between two attempts.
 const minPause = 50 * time.Millisecond
 
-// proceed returns the request of this step, whose pause is over. If it is late, the timeout is extended by as much.
-func (x *exchange) proceed(now time.Time) Request {
+// proceed returns the request of this step, whose pause is over, and what follows it as goTo does. If it is late, the timeout is extended by
+// as much.
+func (x *exchange) proceed(now time.Time) []Request {
 	x.Until = x.Until.Add(now.Sub(x.PausedUntil))
 	x.PausedUntil = time.Time{}
-	return x.request(x.Step)
+	out := []Request{x.request(x.Step)}
+	if x.answered(x.Step) == notAnswered {
+		out = append(out, x.goTo(x.Step+1, now)...)
+	}
+	return out
 }
 
 // giveUp notes that the last request, which has been sent, may still be answered, for as long as it takes at most.
@@ -113,68 +137,70 @@ type query struct {
 	desc *descriptor.Descriptor // nil: not understood
 }
 
-// sets reports whether a step sets a feature report that a later step reads.
-func (q *query) sets(step int) bool { return step == 0 && len(q.Feature) > 1 && q.Delay != 0 }
+func (q *query) has(step int) bool { return step < len(q.Steps) }
 
-func (q *query) has(step int) bool {
-	if q.sets(0) {
-		return step < 2
-	}
-	return step < max(1, len(q.Output))
+// sends reports whether a report is sent or set.
+func (q *query) sends() bool {
+	return slices.ContainsFunc(q.Steps, func(s Step) bool { return len(s.Output) > 0 || len(s.Set) > 0 })
 }
 
 func (q *query) request(step int) Request {
-	switch {
-	case q.sets(step):
-		return Request{Node: q.node, Feature: padded(q.Feature, q.desc, descriptor.Feature)}
-	case q.sets(0):
-		return Request{Node: q.node, Feature: q.Feature[:1], Length: q.length(q.Feature, descriptor.Feature)}
-	case len(q.Feature) > 0:
-		r := Request{Node: q.node, Feature: q.Feature, Length: q.length(q.Feature, descriptor.Feature)}
-		if len(q.Feature) > 1 {
-			r.Feature = padded(q.Feature, q.desc, descriptor.Feature)
-		}
-		return r
-	case len(q.Input) > 0:
-		return Request{Node: q.node, Input: q.Input, Length: q.length(q.Input, descriptor.Input)}
-	case len(q.LastOutput) > 0:
-		return Request{Node: q.node, LastOutput: q.LastOutput, Length: q.length(q.LastOutput, descriptor.Output)}
+	s, r := q.Steps[step], Request{Node: q.node}
+	if s.Read != "" {
+		r.Length = q.length(s.ID, s.Read)
 	}
-	return Request{Node: q.node, Output: padded(q.Output[step], q.desc, descriptor.Output)}
+	switch {
+	case len(s.Output) > 0:
+		r.Output = padded(s.Output, q.desc, descriptor.Output)
+	case len(s.Set) > 0:
+		r.Feature = padded(s.Set, q.desc, descriptor.Feature)
+	case s.Read == descriptor.Feature:
+		r.Feature = []byte{s.ID}
+	case s.Read == descriptor.Input:
+		r.Input = []byte{s.ID}
+	default:
+		r.LastOutput = []byte{s.ID}
+	}
+	return r
 }
 
 // length returns how many bytes of a report to read.
-func (q *query) length(report []byte, kind descriptor.Kind) int {
-	if n := lengthOf(report[0], q.desc, kind); n > 0 {
+func (q *query) length(report byte, kind descriptor.Kind) int {
+	if n := lengthOf(report, q.desc, kind); n > 0 {
 		return n
 	}
 	return maxUnknownLength
 }
 
 func (q *query) answer(step int, data []byte) (devices.Tri, bool) {
-	if step+1 < len(q.Output) || q.sets(step) {
-		return devices.Unknown, true
-	}
-	if !meets(data, q.Expect) {
+	if !meets(data, q.Steps[step].Expect) {
 		return devices.Unknown, false
+	}
+	if q.has(step + 1) {
+		return devices.Unknown, true
 	}
 	return q.Value.decode(data)
 }
 
-func (q *query) pause(step int) time.Duration {
-	if q.sets(step) {
-		return 0
-	}
-	return q.Delay
-}
+func (q *query) pause(step int) time.Duration { return q.Steps[step].Pause }
 
 func (q *query) isBusy(step int, data []byte) bool {
-	return !q.sets(step) && len(q.RetryOn) > 0 && meets(data, q.RetryOn)
+	retry := q.Steps[step].RetryOn
+	return len(retry) > 0 && meets(data, retry)
 }
 
-func (q *query) answeredByReport() bool { return len(q.Output) > 0 }
+func (q *query) answered(step int) answered {
+	switch s := q.Steps[step]; {
+	case s.Arrives:
+		return byReport
+	case len(s.Output) > 0:
+		return notAnswered
+	default:
+		return bySystem
+	}
+}
 
-func (q *query) fits(data []byte) bool { return q.answeredByReport() && meets(data, q.Expect) }
+func (q *query) fits(data []byte) bool { return q.last().Arrives && meets(data, q.last().Expect) }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 

@@ -20,12 +20,7 @@ func (q Query) resolve(desc *descriptor.Descriptor) (out Query, triggers [][]Tes
 			triggers = append(triggers, reports(event))
 		}
 	}
-	switch report := (Bytes{f.ReportID}); f.Kind {
-	case descriptor.Feature:
-		q.Feature = report
-	default:
-		q.Input = report
-	}
+	q.Steps = []Step{{Read: f.Kind, ID: f.ReportID, Pause: q.Steps[0].Pause}}
 	at := f.Offset / 8
 	q.Value.Byte = at
 	if !desc.Numbered {

@@ -62,6 +62,20 @@ var fuzzed = []string{
       - {field: noise_suppression, hid_query: {feature: "22 01", delay_ms: 20, retry_on: [{byte: 1, eq: 2}], expect: [{byte: 0, eq: 0x22}], value: {byte: 1}, ask_on: [{byte: 0, eq: 2}], timeout_ms: 150}}
       - {field: echo_cancellation, hidpp: {feature: "0904", read: 3, device_index: 1, value: {byte: 0}, ask_on: [{byte: 2, eq: 4}], timeout_ms: 20}}
 ` + quiet,
+	`
+    link_state: [{hid_query: {steps: [{output: "14 01"}, {read_feature: "24"}], value: {byte: 1, on: [1], off: [0]}, timeout_ms: 100, poll_ms: 3000}}]
+    sources:
+      - field: hardware_mute
+        hid_query:
+          steps:
+            - {output: "11 01"}
+            - {set_feature: "22 01", expect: [{byte: 0, eq: 2}], retry_on: [{byte: 0, eq: 2}, {byte: 1, min: 2}], pause_ms: 30}
+            - {output: "11 02", expect: [{byte: 0, eq: 1}]}
+          value: {byte: 1, on: [1], off: [0]}
+          timeout_ms: 150
+          ask_on: [{byte: 0, eq: 3}]
+      - {field: noise_suppression, hid_query: {steps: [{output: "12 01"}, {read_input: "03", expect: [{byte: 1, max: 1}]}], value: {byte: 1}, poll_ms: 2000}}
+` + quiet,
 }
 
 // FuzzTracker plays events, three bytes and more each, to a Tracker. Whatever they are, it is not

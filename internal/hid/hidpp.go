@@ -222,7 +222,7 @@ func (h *hidpp) isConnectionNotice(data []byte) bool {
 		(data[2] == hidppDisconnected || data[2] == hidppConnected)
 }
 
-func (h *hidpp) answeredByReport() bool { return true }
+func (h *hidpp) answered(int) answered { return byReport }
 
 func (h *hidpp) fits([]byte) bool { return false } // an answer repeats the software id of its exchange
 

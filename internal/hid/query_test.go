@@ -147,3 +147,79 @@ func TestAnotherProgramSetsSomethingElse(t *testing.T) {
 	w.quiet("it gives up")
 	require.Less(t, tries, 20)
 }
+
+// Steps whose requests nothing answers go out together. Waiting for the device, a failure and a cancellation are those of each step.
+func TestSteps(t *testing.T) {
+	const (
+		greet, ask, read = "hidraw0 output 11 01", "hidraw0 output 12 05", "hidraw0 feature 21"
+		set              = "hidraw0 feature 22 07"
+		unknown          = "sources[0]=unknown"
+	)
+	world := func(steps string) *world {
+		w := newWorld(t, `
+    sources: [{field: hardware_mute, hid_query: {steps: [`+steps+`], value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}]
+`)
+		w.happen(at("hidraw0", reports(1, 2)))
+		return w
+	}
+	t.Run("an output that a feature report answers", func(t *testing.T) {
+		w := world(`{output: "11 01"}, {output: "12 05"}, {read_feature: "21", retry_on: [{byte: 1, eq: 7}], pause_ms: 20}`)
+		require.Equal(t, greet+", "+ask, w.asked())
+		require.Equal(t, unknown, w.happen(in("hidraw0", 0x21, 1)), "nothing is waited for during a pause")
+		w.expire()
+		require.Equal(t, read, w.asked())
+		w.apply(w.answer(read, 0x21, 7))
+		w.expire()
+		require.Equal(t, read, w.asked(), "it was not ready: only this step is repeated")
+		w.apply(w.answer(read, 0x21, 1))
+		require.Equal(t, "sources[0]=true", w.states())
+	})
+	t.Run("a device that is not ready", func(t *testing.T) {
+		w := world(`{output: "12 05", expect: [{byte: 0, eq: 2}, {byte: 1, in: [0, 1]}], retry_on: [{byte: 0, eq: 2}, {byte: 1, eq: 7}], pause_ms: 400}`)
+		require.Empty(t, w.asked())
+		w.expire()
+		require.Equal(t, ask, w.asked())
+		w.apply(in("hidraw0", 2, 7))
+		w.expire()
+		require.Equal(t, ask, w.asked())
+		w.apply(in("hidraw0", 2, 1))
+		require.Equal(t, "sources[0]=true", w.states())
+		require.True(t, w.tr.Due().IsZero())
+
+		w.happen(in("hidraw0", 9, 0))
+		for w.expire(); w.asked() == ask; w.expire() {
+			w.apply(in("hidraw0", 2, 7))
+		}
+		require.Equal(t, unknown, w.states(), "not within its time")
+	})
+	t.Run("what cannot be set is not answered", func(t *testing.T) {
+		w := world(`{set_feature: "22 07"}, {output: "11 01", expect: [{byte: 0, eq: 1}]}`)
+		require.Equal(t, set, w.asked())
+		w.apply(w.answer(set))
+		require.Empty(t, w.asked())
+		w.happen(in("hidraw0", 9, 0))
+		require.Equal(t, set, w.asked())
+		w.apply(w.answer(set, 0x22, 7))
+		require.Equal(t, greet, w.asked())
+		require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 1, 1)))
+	})
+	t.Run("a report that answers what was set", func(t *testing.T) {
+		w := world(`{set_feature: "22 07", expect: [{byte: 0, eq: 2}]}, {output: "11 01", expect: [{byte: 0, eq: 1}]}`)
+		require.Equal(t, set, w.asked())
+		w.apply(w.answer(set))
+		require.Empty(t, w.asked(), "it was not set")
+		w.happen(in("hidraw0", 9, 0))
+		require.Equal(t, set, w.asked())
+		w.happen(in("hidraw0", 2, 0))
+		require.Equal(t, greet, w.asked())
+		require.Equal(t, unknown, w.happen(w.answer(set, 0x22, 7)))
+		require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 1, 1)))
+	})
+	t.Run("cancelled before any was sent", func(t *testing.T) {
+		w := newWorld(t, `
+    sources: [{field: hardware_mute, hid_query: {steps: [{output: "11 01"}, {read_feature: "21"}], value: {byte: 1}, poll_ms: 2000}}]
+`)
+		w.happen(at("hidraw0", reports(1)), lost("hidraw0"))
+		require.Equal(t, greet+", "+read, w.asked(), "once")
+	})
+}

@@ -97,22 +97,32 @@ type Anchor struct {
 	Sources []Rule // reports and queries that tell its state; NewRules sets their Models
 }
 
-// Query is the device's answer to a request: exactly one of Field, Output, Feature, Input and LastOutput is set.
+// Query is the device's answer to the last of several requests.
 type Query struct {
-	Field      *Field        // what to read, by its usage
-	Output     []Bytes       // reports to send, each after the answer to the one before
-	Feature    Bytes         // number of the report, and what to set it to first
-	Input      Bytes         // number of the report
-	LastOutput Bytes         // number of the report
-	Expect     []Test        // of the answer to the last request
-	Value      Value         // in the answer to the last request
-	At         []Moment      // nil: all
-	AskOn      []Test        // of a report that triggers the query
-	RetryOn    []Test        // of an answer that means "not ready"
-	Delay      time.Duration // before a report is read
-	Poll       time.Duration // after an answer; 0: no polling
-	Timeout    time.Duration // of each answer
+	Field   *Field        // what the only step reads, by its usage; nil: the steps say it
+	Steps   []Step        // at least one; the last one is answered
+	Value   Value         // in the answer to the last one
+	At      []Moment      // nil: all
+	AskOn   []Test        // of a report that triggers the query
+	Poll    time.Duration // after an answer; 0: no polling
+	Timeout time.Duration // of each answer
 }
+
+// Step is one request of a query. At most one of Output and Set is given, and one of Read and Arrives.
+type Step struct {
+	Output  Bytes           // report to send
+	Set     Bytes           // feature report to set, its number first
+	Read    descriptor.Kind // kind of the report that is read then; output: what was sent last; empty: none
+	ID      byte            // its number
+	Arrives bool            // the answer is an input report that arrives
+
+	Expect  []Test        // conditions on the answer
+	RetryOn []Test        // of an answer that means "not ready": the request is repeated after Pause
+	Pause   time.Duration // before the request
+}
+
+// last returns the step whose answer has the state.
+func (q *Query) last() Step { return q.Steps[len(q.Steps)-1] }
 
 // Field is a field of a feature or input report that is read on request.
 type Field struct {
@@ -286,13 +296,10 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 }
 
 func (q *Query) fits(desc *descriptor.Descriptor) bool {
-	switch {
-	case len(q.Feature) > 0:
-		return desc.Length(descriptor.Feature, q.Feature[0]) > 0
-	case len(q.Input) > 0:
-		return desc.Length(descriptor.Input, q.Input[0]) > 0
-	case len(q.LastOutput) > 0:
-		return desc.Length(descriptor.Output, q.LastOutput[0]) > 0
+	has := func(kind descriptor.Kind, report ...byte) bool {
+		return len(report) == 0 || desc.Length(kind, report[0]) > 0
 	}
-	return !slices.ContainsFunc(q.Output, func(o Bytes) bool { return desc.Length(descriptor.Output, o[0]) == 0 })
+	return !slices.ContainsFunc(q.Steps, func(s Step) bool {
+		return !has(descriptor.Output, s.Output...) || !has(descriptor.Feature, s.Set...) || s.Read != "" && !has(s.Read, s.ID)
+	})
 }

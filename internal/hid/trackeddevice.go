@@ -20,6 +20,7 @@ type trackedDevice struct {
 	sensors []*sensor
 
 	asking *sensor   // whose exchange is under way; a device has one at a time
+	first  uint64    // ID of its first request; 0: not known
 	asked  uint64    // ID of its last request
 	queue  []*sensor // whose exchanges come next
 	lost   time.Time // when it was last queried because reports were lost
@@ -90,7 +91,7 @@ func (d *trackedDevice) enqueue(s *sensor) {
 
 // isRequestPending reports whether the first request of a sensor's exchange is still to be sent.
 func (d *trackedDevice) isRequestPending(s *sensor) bool {
-	return d.conversation() == s && s.exchange.Step == 0 && slices.ContainsFunc(d.requests, d.isAsked)
+	return d.conversation() == s && slices.ContainsFunc(d.requests, func(r Request) bool { return r.ID == d.first })
 }
 
 func (d *trackedDevice) isAsked(r Request) bool { return r.ID == d.asked }
@@ -107,35 +108,39 @@ func (d *trackedDevice) conversation() *sensor {
 func (d *trackedDevice) proceed(now time.Time) {
 	for d.conversation() == nil && len(d.queue) > 0 {
 		d.asking, d.queue = d.queue[0], d.queue[1:]
-		d.asking.LastAsked = now
-		d.send(d.asking.exchange.goTo(0, now))
+		d.asking.LastAsked, d.first = now, 0
+		d.send(d.asking, d.asking.exchange.goTo(0, now))
 	}
 }
 
-func (d *trackedDevice) send(r Request, ok bool) {
-	if !ok {
-		d.asked = 0 // no answer is expected
-		return
+// send sends the next requests of a sensor's exchange. An answer is expected to the last one, unless there is a pause before the next.
+func (d *trackedDevice) send(s *sensor, requests []Request) {
+	d.asked = 0
+	for _, r := range requests {
+		d.changes.requests++
+		r.ID = d.changes.requests
+		d.first = cmp.Or(d.first, r.ID)
+		d.requests = append(d.requests, r)
+		if s.exchange.waiting() && s.exchange.PausedUntil.IsZero() {
+			d.asked = r.ID
+		}
 	}
-	d.changes.requests++
-	r.ID, d.asked = d.changes.requests, d.changes.requests
-	d.requests = append(d.requests, r)
 }
 
-// cancel ends the exchange under way. A request that was not sent yet is dropped.
+// cancel ends the exchange under way. Requests that were not sent yet are dropped.
 func (d *trackedDevice) cancel(now time.Time) {
 	if s := d.conversation(); s != nil {
 		if !slices.ContainsFunc(d.requests, d.isAsked) {
 			s.exchange.giveUp(now)
 		}
 		s.exchange.end()
-		d.requests = slices.DeleteFunc(d.requests, d.isAsked)
+		d.requests = nil
 	}
 }
 
 // awaited returns the ID of the request whose answer may arrive as an input report; 0: none.
 func (d *trackedDevice) awaited() uint64 {
-	if s := d.conversation(); s != nil && s.exchange.answeredByReport() {
+	if s := d.conversation(); s != nil && s.exchange.answered(s.exchange.Step) == byReport {
 		return d.asked
 	}
 	return 0
@@ -189,10 +194,12 @@ func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.T
 	}
 	a := arrival{s.LastAsked, at, route{Node: d.device.Node, Read: true}}
 	switch {
+	case data != nil && s.exchange.answered(s.exchange.Step) == byReport: // it has been set, and its answer may be on its way
 	case data != nil && d.answer(s, data, a, now):
 	case data != nil && s.exchange.startOver(s.LastAsked, now):
 		d.asked = 0
 	default:
+		s.exchange.end()
 		d.unanswered(s, now)
 	}
 }
@@ -219,7 +226,7 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	if v.Known() {
 		s.update(v, a, s.LastAsked)
 	}
-	d.send(s.exchange.goTo(s.exchange.Step+1, now))
+	d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	if !v.Known() {
 		s.unconfirmed(a.at)
 	}
@@ -246,13 +253,20 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 	d.proceed(now)
 }
 
-// unanswered continues without an answer, since not every output report has one. An exchange that reads a report has
-// failed.
-func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
-	if s.exchange.answeredByReport() {
-		d.send(s.exchange.goTo(s.exchange.Step+1, now))
+// timeOut continues without an answer, since not every report that is sent has one. An exchange that reads a report has failed.
+func (d *trackedDevice) timeOut(s *sensor, now time.Time) {
+	s.exchange.giveUp(now)
+	if s.exchange.answered(s.exchange.Step) == byReport {
+		d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	} else {
 		s.exchange.end()
+	}
+	d.unanswered(s, now)
+}
+
+// unanswered handles the lack of an answer, after which the exchange goes on or is over.
+func (d *trackedDevice) unanswered(s *sensor, now time.Time) {
+	if !s.exchange.waiting() {
 		d.asked = 0
 	}
 	s.exchange.Silent = !s.exchange.waiting()
@@ -285,10 +299,9 @@ func (d *trackedDevice) due() time.Time {
 func (d *trackedDevice) expire(now time.Time) {
 	if s := d.conversation(); s != nil && !now.Before(s.exchange.due()) {
 		if s.exchange.PausedUntil.IsZero() {
-			s.exchange.giveUp(now)
-			d.unanswered(s, now)
+			d.timeOut(s, now)
 		} else {
-			d.send(s.exchange.proceed(now), true)
+			d.send(s, s.exchange.proceed(now))
 		}
 	}
 	for _, s := range d.sensors {
