@@ -44,7 +44,7 @@ func TestAnAgentOfAnotherShell(t *testing.T) {
 		other.opts.Host = Host{Getenv: func(string) string { return elsewhere }}
 		err := other.takeLocks()
 		defer other.closeLocks()
-		testlab.ExpectedFailure(d.T, "F5: a second agent starts without a warning where the environment names another folder", func(t testing.TB) {
+		testlab.ExpectedFailure(d.T, "F5: a second agent starts where the environment names another folder", func(t testing.TB) {
 			require.ErrorAs(t, err, new(*ipc.ErrRunning))
 		})
 	})

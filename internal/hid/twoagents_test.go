@@ -1,6 +1,7 @@
 package hid_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,10 +16,10 @@ import (
 func TestTwoAgentsSetAndGet(t *testing.T) {
 	const product = `
     sources:
-      - {field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 30, expect: [{byte: 0, eq: 0x22}], value: {byte: 1, on: [1], off: [0]},
-         ask_on: [{byte: 0, eq: 9}]}}
-      - {field: noise_suppression, hid_query: {feature: "22 02", delay_ms: 30, expect: [{byte: 0, eq: 0x22}], value: {byte: 1, on: [1], off: [0]},
-         ask_on: [{byte: 0, eq: 9}]}}
+      - {field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 30, expect: [{byte: 0, eq: 0x22}],
+         value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}
+      - {field: noise_suppression, hid_query: {feature: "22 02", delay_ms: 30, expect: [{byte: 0, eq: 0x22}],
+         value: {byte: 1, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}
 `
 	old, next := newWorld(t, product), newWorld(t, product)
 	truth := map[byte]byte{1: 0, 2: 1} // not muted, and noise suppression is on
@@ -65,7 +66,7 @@ func TestTwoAgentsSetAndGet(t *testing.T) {
 func TestTwoAgentsLookUpFeaturesAtOneMoment(t *testing.T) {
 	long := func(head ...byte) []byte { return append(head, make([]byte, 20-len(head))...) }
 	const mute = `{field: hardware_mute, hidpp: {device_index: 1, feature: "0601", event: 0, read: 1, value: {byte: 0, on: [1], off: [0]}}}`
-	const noise = `{field: noise_suppression, hidpp: {device_index: 1, feature: "060e", event: 0, read: 0, value: {byte: 0, on: [1], off: [0]}}}`
+	noise := strings.NewReplacer("hardware_mute", "noise_suppression", "0601", "060e", "read: 1", "read: 0").Replace(mute)
 	old := newWorld(t, "\n    sources:\n      - "+noise+"\n      - "+mute+"\n")
 	next := newWorld(t, "\n    sources:\n      - "+mute+"\n      - "+noise+"\n")
 	both := []*world{old, next}

@@ -65,7 +65,7 @@ func TestWhatHasWaitedInTheQueueFindsTheBucketEmpty(t *testing.T) {
 		spent := b.spend(time.Now())
 		time.Sleep(28800 * time.Millisecond)
 		spent(time.Now())
-		testlab.ExpectedFailure(t, "V14: a wait in the client's queue proves an empty bucket, and is taken for one with a token", func(t testing.TB) {
+		testlab.ExpectedFailure(t, "V14: a wait in the client's queue is taken for a bucket with a token", func(t testing.TB) {
 			require.Equal(t, 30*time.Second, b.linkDelay(time.Now()), "the next token comes 30 s after the one that was waited for")
 		})
 	})
@@ -125,7 +125,7 @@ func TestAClientWhoseSocketIsFullIsServedOverItsPort(t *testing.T) {
 		h := m.reporting(Options{}, devices.False, 2*time.Minute)
 		require.Len(t, h.Status().Sessions, 1)
 		require.Equal(t, m.socket(0), h.session().Socket)
-		testlab.ExpectedFailure(t, "A2: while others have all places of a client's socket, it gets no list, although its port serves", func(t testing.TB) {
+		testlab.ExpectedFailure(t, "A2: a client whose socket is full gets no list, although its port serves", func(t testing.TB) {
 			require.Equal(t, devices.False, mute(s))
 			require.Equal(t, Degraded, h.session().State)
 		})
@@ -155,7 +155,7 @@ func TestTheEndOverHTTPIsSaidOnce(t *testing.T) {
 		pass(time.Second)
 		h.stop()
 		require.Contains(t, log.String(), "the client keeps the last list")
-		testlab.ExpectedFailure(t, "A5: two warnings say of one client that it keeps its list, one of them that it accepts no connection", func(t testing.TB) {
+		testlab.ExpectedFailure(t, "A5: two warnings say that one client keeps its list, for two reasons", func(t testing.TB) {
 			require.Equal(t, 1, strings.Count(log.String(), "the client keeps the last list"), log.String())
 			require.NotContains(t, log.String(), "accepts no connection")
 		})

@@ -72,7 +72,9 @@ func (r *expectedFailure) FailNow() {
 
 func (r *expectedFailure) Error(args ...any) { r.note(true, fmt.Sprintln(args...)) }
 
-func (r *expectedFailure) Errorf(format string, args ...any) { r.note(true, fmt.Sprintf(format, args...)) }
+func (r *expectedFailure) Errorf(format string, args ...any) {
+	r.note(true, fmt.Sprintf(format, args...))
+}
 
 func (r *expectedFailure) Fatal(args ...any) {
 	r.Error(args...)

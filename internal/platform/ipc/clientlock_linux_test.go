@@ -142,7 +142,7 @@ func TestLockFileIsRemoved(t *testing.T) {
 	if err == nil {
 		defer next.Close()
 	}
-	testlab.ExpectedFailure(t, "F4: an agent that survives the removal of its runtime folder keeps no other one from starting", func(t testing.TB) {
+	testlab.ExpectedFailure(t, "F4: an agent that survives its runtime folder keeps no other one out", func(t testing.TB) {
 		require.ErrorAs(t, err, new(*ErrRunning))
 	})
 	require.NoError(t, said.Close())
