@@ -118,7 +118,8 @@ func overlap(one, other [256]bool) bool {
 	return false
 }
 
-// echoes reports whether a condition on the answer is met by a byte of the last request, and by none at the same place of the other requests.
+// echoes reports whether a condition on the answer is met by a byte of the last request, and by none at the same place of the other
+// requests.
 func (q HIDQuery) echoes(requests []hid.Bytes) bool {
 	mine := q.request()
 	at := func(r hid.Bytes, i int) byte {

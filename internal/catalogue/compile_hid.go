@@ -132,7 +132,8 @@ func (u *HIDUsage) query(mute bool) *hid.Query {
 		field.AskOn = append(field.AskOn, hex16(usage))
 	}
 	return &hid.Query{
-		Field: field, Steps: []hid.Step{{Pause: milliseconds(u.DelayMS)}}, Poll: milliseconds(u.PollMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout)),
+		Field: field, Steps: []hid.Step{{Pause: milliseconds(u.DelayMS)}},
+		Poll: milliseconds(u.PollMS), Timeout: milliseconds(cmp.Or(u.TimeoutMS, defaultTimeout)),
 	}
 }
 

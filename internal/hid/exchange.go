@@ -84,8 +84,8 @@ func (x *exchange) retry(now time.Time) bool {
 	return true
 }
 
-// startOver schedules the whole exchange again, because the report that was read is not of what was asked for: another program has asked for
-// something else meanwhile, or the device takes its time. It returns false if nothing was sent, or if there is no time left for that.
+// startOver schedules the whole exchange again, because the report that was read is not of what was asked for: another program has asked
+// for something else meanwhile, or the device takes its time. It returns false if nothing was sent, or if there is no time left for that.
 func (x *exchange) startOver(asked, now time.Time) bool {
 	q, ok := x.script.(*query)
 	if !ok || !q.sends() || now.Add(q.pause(x.Step)).Sub(asked) >= q.Timeout {
@@ -100,8 +100,8 @@ func (x *exchange) startOver(asked, now time.Time) bool {
 // minPause is the least time between two attempts.
 const minPause = 50 * time.Millisecond
 
-// proceed returns the request of this step, whose pause is over, and what follows it as goTo does. If it is late, the timeout is extended by
-// as much.
+// proceed returns the request of this step, whose pause is over, and what follows it as goTo does. If it is late, the timeout is extended
+// by as much.
 func (x *exchange) proceed(now time.Time) []Request {
 	x.Until = x.Until.Add(now.Sub(x.PausedUntil))
 	x.PausedUntil = time.Time{}
