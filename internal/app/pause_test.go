@@ -113,6 +113,8 @@ func TestPauseThatCannotBeKept(t *testing.T) {
 	refused(control.PauseRequest{})
 	require.Equal(t, before.Until, a.engine.View().Paused.Until.Round(0))
 	unblock()
+	a.pausing.Lock()
+	defer a.pausing.Unlock()
 	require.InDelta(t, time.Hour, time.Duration(a.keptPause().For), float64(time.Minute))
 }
 

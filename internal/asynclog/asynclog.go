@@ -93,8 +93,9 @@ func (w *Writer) take() (line []byte, dropped int, left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting) == 0 {
-		close(w.idle)
+		idle := w.idle
 		w.waiting, w.idle = nil, nil
+		close(idle)
 		return nil, 0, false
 	}
 	return w.next(), w.dropped, true

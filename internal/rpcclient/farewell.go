@@ -74,10 +74,14 @@ func (c *Client) awaitSameClient(p *peer) {
 
 // farewell sends p the farewell over its session s.
 func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts().StopTimeout)
+	within, silent := c.opts().StopTimeout, !s.hasAnswered && !s.unansweredSince.IsZero()
+	if silent { // it does not know the command, as far as is known: an answer is not worth waiting for
+		within = min(within, promptAnswer)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	switch err := s.farewell(ctx, c.onExit()); {
-	case err != nil && !s.hasAnswered: // it never took a list, as far as is known
+	case err != nil && silent:
 		return
 	case err != nil:
 		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)

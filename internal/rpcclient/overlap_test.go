@@ -121,19 +121,23 @@ func TestAPortOfAnotherProcessMayBeThatOfASocket(t *testing.T) {
 		"another program":  {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/other", Parents: []int{1}}, true},
 		"one script has started both": {
 			local.Lineage{Exe: "/app/bin/socat", Parents: []int{50, 20, 1}, Starters: []int{50}},
-			local.Lineage{Exe: "/app/discord", Parents: []int{60, 50, 20, 1}, Starters: []int{60, 50}}, false,
+			local.Lineage{Exe: "/app/discord", Parents: []int{60, 50, 20, 1}, Starters: []int{60, 50}},
+			false,
 		},
 		"two scripts, and one panel": {
 			local.Lineage{Exe: "/opt/discord", Parents: []int{50, 20, 1}, Starters: []int{50}},
-			local.Lineage{Exe: "/opt/ptb", Parents: []int{60, 20, 1}, Starters: []int{60}}, true,
+			local.Lineage{Exe: "/opt/ptb", Parents: []int{60, 20, 1}, Starters: []int{60}},
+			true,
 		},
 		"one sandbox": {
 			local.Lineage{Exe: "/app/bin/socat", Parents: []int{1}, Bundle: "pid:[1]"},
-			local.Lineage{Exe: "/app/discord", Parents: []int{1}, Bundle: "pid:[1]"}, false,
+			local.Lineage{Exe: "/app/discord", Parents: []int{1}, Bundle: "pid:[1]"},
+			false,
 		},
 		"two sandboxes": {
 			local.Lineage{Exe: "/app/bin/socat", Parents: []int{1}, Bundle: "pid:[1]"},
-			local.Lineage{Exe: "/app/discord", Parents: []int{1}, Bundle: "pid:[2]"}, true,
+			local.Lineage{Exe: "/app/discord", Parents: []int{1}, Bundle: "pid:[2]"},
+			true,
 		},
 		"another one, but by whom?": {local.Lineage{Exe: "/opt/discord", Parents: []int{1}}, local.Lineage{Exe: "/opt/other", Parents: nil}, false},
 	} {

@@ -68,6 +68,22 @@ func TestASilentClientGetsTheFarewell(t *testing.T) {
 	})
 }
 
+// TestNobodyWaitsForTheAnswerOfASilentClient when the agent stops.
+func TestNobodyWaitsForTheAnswerOfASilentClient(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}})
+		opts := quick()
+		opts.Local, opts.StopTimeout = m, time.Hour
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+		start := time.Now()
+		h.stop()
+		require.LessOrEqual(t, time.Since(start), promptAnswer)
+		require.Empty(t, s.Payloads()[len(s.Payloads())-1].Devices, "it has the farewell")
+	})
+}
+
 // TestAClientThatIsSilentOverHTTPIsTriedOverItsSocket, which did not greet in time at first.
 func TestAClientThatIsSilentOverHTTPIsTriedOverItsSocket(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {

@@ -257,8 +257,8 @@ func TestWhenAReportWasSent(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, woke, report().Since, "it was sent since the machine woke up")
 
-		stall = 700 * time.Millisecond // the agent: two reports wait when it is over
 		synctest.Wait()
+		stall = 700 * time.Millisecond // the agent: two reports wait when it is over
 		before := report()
 		q.reports <- "r"
 		time.Sleep(400 * time.Millisecond)
