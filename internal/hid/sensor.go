@@ -312,12 +312,18 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 		s.doubt(now)
 	}
 	back := s.pp != nil && !s.missingDependency && !s.exchange.waiting() && s.pp.isBack(data, s.exchange.Silent)
-	if back || slices.ContainsFunc(s.triggers, func(tests []Test) bool { return meets(data, tests) }) {
+	if triggered := slices.ContainsFunc(s.triggers, func(tests []Test) bool { return meets(data, tests) }); back || triggered {
 		s.Triggered = now
-		s.Doubted = cmp.Or(s.Doubted, now)
+		if triggered || !s.isStatedElsewhere() {
+			s.Doubted = cmp.Or(s.Doubted, now)
+		}
 		s.askSoon(now)
 	}
 }
+
+// isStatedElsewhere reports whether another interface of the unit has stated the state: what this one says or does not say of it is no
+// news.
+func (s *sensor) isStatedElsewhere() bool { return s.StatedOn.Node != "" && s.StatedOn.Node != s.node }
 
 // doubt makes the state unknown, and asks for it unless it may not be asked for.
 func (s *sensor) doubt(now time.Time) {
@@ -341,7 +347,7 @@ func (s *sensor) unconfirmed(at time.Time) {
 	if s.exchange.waiting() || s.Query == nil && len(s.HIDPP.Events) > 0 {
 		return
 	}
-	if s.StatedOn.Node == "" || s.StatedOn.Node == s.node { // else another interface has stated it
+	if !s.isStatedElsewhere() {
 		on := onUnconfirmed
 		if s.isReading() && !s.Doubted.IsZero() {
 			on = onDoubted

@@ -28,8 +28,10 @@ func (m *model) descriptor(iface int) []byte {
 		case formFeature:
 			add(t.Ask, feature, reportBytes)
 		case formAnswer:
-			add(t.Report, input, reportBytes)
-			add(t.Ask, output, reportBytes)
+			if t.Property <= 1 { // others share them
+				add(t.Report, input, reportBytes)
+				add(t.Ask, output, reportBytes)
+			}
 		case formLamp:
 			add(t.Ask, output, reportBytes)
 		case formHIDPP:

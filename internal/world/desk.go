@@ -28,19 +28,23 @@ const (
 type desk struct {
 	scenario
 	story
-	agenda        []scheduled
-	entries       int
-	headsets      []*headset
-	ready         map[string]time.Time // by node: when the last event under way arrives
-	suites        []*suite
-	clients       *clients
-	lists         int  // how many lists were made up, without an Engine
-	version       int  // of the catalogue
-	serverDown    bool // the sound server is away
-	asleep        bool
-	woke          time.Time // when the machine woke last, as far as the agent knows
-	unheardSleeps int       // how many sleeps the agent was not told about yet
-	waiting       []func()  // what the agent is told when it wakes
+	agenda                []scheduled
+	entries               int
+	headsets              []*headset
+	ready                 map[string]time.Time // by node: when the last event under way arrives
+	suites                []*suite
+	clients               *clients
+	lists                 int       // how many lists were made up, without an Engine
+	version               int       // of the catalogue
+	strangers             []bool    // which are there
+	seen                  []bool    // which were there when the agent read the sound last
+	stalled, stalledUntil time.Time // from when and until when the agent reads nothing
+	serverDown            bool      // the sound server is away
+	managerAway           bool      // the session manager is: there are cards, and no endpoints
+	asleep                bool
+	woke                  time.Time // when the machine woke last, as far as the agent knows
+	unheardSleeps         int       // how many sleeps the agent was not told about yet
+	waiting               []func()  // what the agent is told when it wakes
 
 	engine      *agentEngine   // of the agent that reports
 	engines     []*agentEngine // that, and the one of an agent that is taking over
@@ -81,13 +85,16 @@ func newDesk(s scenario, withStory bool) *desk {
 		m := &s.Models[u.Model]
 		h := &headset{
 			unit: u, model: m, index: i, on: !u.Off || m.Bus != dongle, near: !u.Away || m.Bus != dongle, pressed: u.Muted, boomUp: u.BoomUp,
-			reportedAt: make(map[int]time.Time), stuck: make(map[int]bool),
+			reportedAt: make(map[int]time.Time), stuck: make(map[int]bool), noise: u.Quiet,
 		}
 		if u.Port != 0 {
-			h.plugged, h.port, h.presence, h.sound, h.paired = true, u.Port, 1, !u.NoAudio, true
+			h.plugged, h.port, h.presence, h.sound = true, u.Port, 1, !u.NoAudio
 			h.id = d.freeID(h)
 		}
 		d.headsets = append(d.headsets, h)
+	}
+	for _, x := range s.Strangers {
+		d.strangers = append(d.strangers, x.There)
 	}
 	for i, s := range s.Suites {
 		d.suites = append(d.suites, &suite{vendorSuite: s, desk: d, name: fmt.Sprint("suite-", i)})
@@ -329,8 +336,13 @@ func (d *desk) readSound() {
 				o.Err = fmt.Errorf("the sound server is away")
 			} else {
 				for _, h := range d.headsets {
-					o.Endpoints = append(o.Endpoints, h.endpoints()...)
+					o.Hardware = append(o.Hardware, h.cards()...)
+					if !d.managerAway {
+						o.Endpoints = append(o.Endpoints, h.endpoints()...)
+					}
 				}
+				o.Endpoints = append(o.Endpoints, d.foreign()...)
+				d.seen = slices.Clone(d.strangers)
 			}
 			d.note(ofDesk, "audio %s %v", asJSON{o.Endpoints}, o.Err)
 			d.tell(func(e *agentEngine) { e.Observe(o) })
@@ -398,7 +410,7 @@ func (d *desk) open(plugged bool) {
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
 	d.deliver(n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
-		n.open = true
+		n.open, n.empty = true, time.Now()
 		h.invalidate()
 	})
 }
@@ -408,19 +420,59 @@ func (d *desk) close(h *headset, n *node, failure string) {
 	d.deliver(n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
 }
 
+// markSince says when the queue of a node was last seen empty before a report. A reader looks again and again after a report, at doubling
+// intervals, but not while it is stalled.
+func (d *desk) markSince(n *node, e *hid.Event, held bool) {
+	looks := e.At
+	if held {
+		looks = d.stalled
+	}
+	for wait := 5 * time.Millisecond; wait <= 5120*time.Millisecond && !n.empty.Add(wait).After(looks); wait *= 2 {
+		n.empty = n.empty.Add(wait)
+	}
+	e.Since, n.since = n.empty, n.empty
+	if n.held == 0 {
+		n.empty = e.At
+	}
+}
+
+// lookAgain has the agent look at all queues, as after a sleep.
+func (d *desk) lookAgain() {
+	for _, h := range d.headsets {
+		for _, n := range h.nodes {
+			if n.held == 0 {
+				n.empty = time.Now()
+			}
+		}
+	}
+}
+
 // deliver tells the agent of an event of a node, in order and after a delay. then is called at that time.
 func (d *desk) deliver(n *node, e hid.Event, then func()) {
 	d.whenAwake(func() {
 		at := time.Now().Add(d.delay(12*time.Millisecond, n.device.Node, e.Kind))
+		held := e.Kind == hid.Report && at.Before(d.stalledUntil)
+		if held {
+			n.held++
+		}
+		if at.Before(d.stalledUntil) {
+			at = d.stalledUntil
+		}
 		if ready := d.ready[n.device.Node]; at.Before(ready) {
 			at = ready
 		}
 		d.ready[n.device.Node] = at
 		d.after(time.Until(at), func() {
+			if held {
+				n.held--
+			}
 			if e.Kind == hid.Report && !n.open || e.Kind == hid.Attached && n.gone {
 				return
 			}
 			e.At = time.Now()
+			if e.Kind == hid.Report {
+				d.markSince(n, &e, held)
+			}
 			d.note(ofDesk, "hid %s", asJSON{e})
 			then()
 			d.tell(func(to *agentEngine) { to.HID(e) })

@@ -109,7 +109,7 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 		}
 	case formHIDPP:
 		data := make([]byte, 1+hidppBytes)
-		copy(data, []byte{hidppReport, 0xff, hidppPlace, 0, t.code(v)})
+		copy(data, []byte{hidppReport, 0xff, hidppPlace(i), 0, t.code(v)})
 		if t.Hint != 0 {
 			d.send(h, i, []byte{t.Hint, 1, 0, 0}, false)
 		}
@@ -117,30 +117,43 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 	}
 }
 
-// hidppPlace is the index of the HID++ feature that has the mute.
-const hidppPlace = 8
+// hidppPlace returns the index of the HID++ feature of a channel.
+func hidppPlace(channel int) byte { return byte(8 + channel) }
+
+// hidppFeature returns the id of a channel's HID++ feature.
+func (t channel) hidppFeature() uint16 {
+	if t.Of == ofNoise {
+		return 0x0602
+	}
+	return 0x0601
+}
 
 // send sends an input report, if somebody reads it. shows says that it shows a state.
 func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
-	iface := h.Channels[channel].Interface
-	if h.Channels[channel].Twin {
-		iface = int(d.delay(2, "twin", h.index, channel))
-	}
-	d.sendOn(h, iface, data, func() {
+	t := h.Channels[channel]
+	iface := t.Interface
+	then := func(n *node) {
 		if shows {
-			h.reportedAt[channel] = time.Now()
-		} else if h.Channels[channel].Form == formLevel {
+			h.reportedAt[channel] = n.since
+		} else if t.Form == formLevel {
 			delete(h.reportedAt, channel)
 		}
-	})
+	}
+	if t.Twin {
+		iface = int(d.delay(2, "twin", h.index, channel))
+	}
+	if t.Both {
+		d.sendOn(h, 1-iface, data, then)
+	}
+	d.sendOn(h, iface, data, then)
 }
 
-func (d *desk) sendOn(h *headset, iface int, data []byte, then func()) {
+func (d *desk) sendOn(h *headset, iface int, data []byte, then func(*node)) {
 	n := h.node(iface)
 	if d.asleep || n == nil || !n.open {
 		return
 	}
-	d.deliver(n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, then)
+	d.deliver(n, hid.Event{Kind: hid.Report, Node: n.device.Node, Data: data}, func() { then(n) })
 }
 
 // request delivers a request of the agent to its device.
@@ -148,7 +161,7 @@ func (d *desk) request(r request) {
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
 			if n.device.Node == r.Node && !n.gone {
-				d.after(d.delay(10*time.Millisecond, r.ID), func() { d.handleRequest(h, n, r) })
+				d.after(h.rouse()+d.delay(10*time.Millisecond, r.ID), func() { d.handleRequest(h, n, r) })
 				return
 			}
 		}
@@ -182,16 +195,10 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 			t.Form == formLamp && len(r.LastOutput) > 0 && r.LastOutput[0] == t.Ask:
 			answered = true
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
-		case t.Form == formAnswer && len(r.Output) > 0 && r.Output[0] == t.Ask:
+		case t.Form == formAnswer && len(r.Output) > 1 && r.Output[0] == t.Ask && (t.Property == 0 || r.Output[1] == t.Property):
 			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
-		case t.Form == formHIDPP && len(r.Output) > 4 && r.Output[0] == hidppReport:
-			data := make([]byte, 1+hidppBytes)
-			copy(data, r.Output[:4])
-			data[4] = hidppPlace
-			if r.Output[2] == hidppPlace {
-				data[4] = t.code(h.state(t.Of))
-			}
-			d.send(h, i, data, r.Output[2] == hidppPlace)
+		case t.Form == formHIDPP && len(r.Output) > 5 && r.Output[0] == hidppReport:
+			d.answerHIDPP(h, i, r.Output)
 		}
 	}
 	if len(r.Output) == 0 && !answered {
@@ -199,9 +206,43 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 	}
 }
 
+// answerHIDPP answers a HID++ request if it is about the feature of a channel.
+func (d *desk) answerHIDPP(h *headset, i int, request []byte) {
+	t, data := h.Channels[i], make([]byte, 1+hidppBytes)
+	copy(data, request[:4])
+	switch feature := uint16(request[4])<<8 | uint16(request[5]); {
+	case request[2] == hidppPlace(i):
+		data[4] = t.code(h.state(t.Of))
+		d.send(h, i, data, true)
+	case request[2] == 0 && feature == t.hidppFeature():
+		data[4] = hidppPlace(i)
+		d.send(h, i, data, false)
+	}
+}
+
+// drowsyAfter is the silence after which a drowsy headset sleeps.
+const drowsyAfter = 5 * time.Second
+
+// rouse returns how long the headset takes until it handles a request that comes now. One that sleeps wakes late, and handles what has
+// come meanwhile in order.
+func (h *headset) rouse() time.Duration {
+	now := time.Now()
+	switch {
+	case h.Drowsy == 0:
+		return 0
+	case now.Sub(h.idleAfter) > drowsyAfter:
+		h.idleAfter = now.Add(time.Duration(h.Drowsy) * time.Millisecond)
+	case h.idleAfter.After(now):
+		h.idleAfter = h.idleAfter.Add(10 * time.Millisecond)
+	default:
+		h.idleAfter = now
+	}
+	return h.idleAfter.Sub(now)
+}
+
 // answer delivers a report that was asked for. Input reports may overtake it.
 func (d *desk) answer(n *node, r request, data []byte) {
-	d.after(d.delay(10*time.Millisecond, "answer", r.ID), func() {
+	d.after(max(d.delay(10*time.Millisecond, "answer", r.ID), time.Until(d.stalledUntil)), func() {
 		d.deliverAnswer(n, r, hid.Event{Request: r.ID, Data: data})
 	})
 }

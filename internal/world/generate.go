@@ -25,6 +25,7 @@ func generate(seed uint64) scenario {
 		}
 	}
 	s.Steps = g.steps(&s)
+	widen(&s)
 	if !g.one(3) {
 		g.clients(&s)
 	}

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
@@ -208,7 +210,7 @@ func (b *builder) rule(i int) object {
 		if t.Hint != 0 {
 			out["ask_on"] = []any{object{"byte": 0, "eq": t.Hint}}
 		}
-		out["feature"], out["event"], out["read"], out["value"] = "0601", 0, 1, b.value(t, 0)
+		out["feature"], out["event"], out["read"], out["value"] = fmt.Sprintf("%04x", t.hidppFeature()), 0, 1, b.value(t, 0)
 		return object{"hidpp": out}
 	case formALSA:
 		return object{"alsa_ctl": object{"name": alsaControl, "invert": true, "shared_with_button": true}}
@@ -227,7 +229,10 @@ func (b *builder) query(t channel, out object, hint bool) object {
 			out["delay_ms"], out["retry_on"] = 30, []any{object{"byte": reportBytes, "eq": t.Busy}}
 		}
 	} else {
-		out["output"], out["expect"] = []string{bytesText(t.Ask, 1)}, []any{object{"byte": 0, "eq": t.Report}}
+		out["output"], out["expect"] = []string{bytesText(t.Ask, max(t.Property, 1))}, []any{object{"byte": 0, "eq": t.Report}}
+		if t.Property != 0 && !b.one(3) {
+			out["expect"] = []any{object{"byte": 0, "eq": t.Report}, object{"byte": 1, "eq": t.Property}}
+		}
 	}
 	return out
 }

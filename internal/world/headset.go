@@ -20,9 +20,12 @@ type headset struct {
 	on, near   bool // the headset behind a dongle; always true for others
 	pressed    bool // the mute by the button
 	boomUp     bool
-	osMute     bool // a mute that only the OS knows
-	sound      bool // the OS lists its endpoints
-	paired     bool // a dongle has met the headset since it was plugged in
+	osMute     bool      // a mute that only the OS knows
+	sound      bool      // the OS lists its endpoints
+	searching  bool      // its dongle was just plugged in, and has not found it yet
+	noise      bool      // its noise suppression is on
+	route      int       // what its echo canceller records, as in doRoute
+	idleAfter  time.Time // when it is done with the requests so far
 	id         string
 	nodes      []*node
 	reportedAt map[int]time.Time // when the agent was last told a state, by channel
@@ -37,9 +40,12 @@ type headset struct {
 type node struct {
 	device hid.Device
 	iface  int
-	open   bool // the agent reads it
-	gone   bool // for good
-	denied bool // reading it is no longer permitted
+	open   bool      // the agent reads it
+	empty  time.Time // when the agent last saw that nothing is queued
+	since  time.Time // when it had seen that before it read the last report
+	held   int       // how many reports wait for the end of a stall
+	gone   bool      // for good
+	denied bool      // reading it is no longer permitted
 }
 
 // node returns the node of an interface; nil: it has none now.
@@ -54,8 +60,8 @@ func (h *headset) node(iface int) *node {
 
 func (h *headset) muted() bool { return h.pressed || h.Boom && h.boomUp }
 
-// up reports whether the headset is on and in range.
-func (h *headset) up() bool { return h.on && h.near }
+// up reports whether the headset is on and in range, and its dongle has found it.
+func (h *headset) up() bool { return h.on && h.near && !h.searching }
 
 func (h *headset) reachable() bool { return h.plugged && h.up() }
 
@@ -68,6 +74,8 @@ func (h *headset) state(of subject) bool {
 		return h.boomUp
 	case ofLink:
 		return h.up()
+	case ofNoise:
+		return h.noise
 	default:
 		return h.muted()
 	}
@@ -82,6 +90,11 @@ func (t channel) code(v bool) uint8 {
 
 // report returns an input report of the channel with the code.
 func (t channel) report(code uint8) []byte {
+	if t.Property != 0 {
+		data := t.reportOf(t.Report, code)
+		data[1] = t.Property
+		return data
+	}
 	if t.Report == 0 {
 		data := make([]byte, reportBytes)
 		data[t.Byte] = code
@@ -162,10 +175,29 @@ func (h *headset) endpoints() []devices.Endpoint {
 	out := []devices.Endpoint{mic, speaker}
 	if h.Filtered {
 		out = append(out, devices.Endpoint{
-			Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true, Master: mic.ID,
+			Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true,
+			Master: []string{mic.ID, "", builtIn}[h.route],
 		})
 	}
 	return out
+}
+
+// builtIn is the machine's own microphone.
+const builtIn = "in.builtin"
+
+// cards returns the headset's sound card, which stays while its endpoints come and go.
+func (h *headset) cards() []devices.Hardware {
+	if !h.plugged || h.NoAudio {
+		return nil
+	}
+	card := devices.Hardware{
+		Source: "audio", ID: fmt.Sprintf("card %d.%d", h.index, h.presence), Bus: h.bus(), VID: vid, PID: pid(h.Model), Serial: h.serial(),
+		Container: h.container(2),
+	}
+	if h.NoContainer {
+		card.Container = ""
+	}
+	return []devices.Hardware{card}
 }
 
 const alsaControl = "Mic Capture Switch"

@@ -35,24 +35,56 @@ func (d *desk) atRest() {
 func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	h := d.owner(key.ID)
 	flag := rep.Flags[devices.HardwareMute]
+	if h != nil && h.reachable() && !d.unreadable(h) && !h.isRerouted(key) {
+		d.checkNoise(rep, h)
+	}
 	switch {
+	case h != nil && h.isRerouted(key):
+		if flag.Value.Known() {
+			d.violate("route", "%s does not record headset %d, and is reported with its mute: %v by %v", key.ID, h.index, flag.Value, flag.Origin)
+		}
 	case h == nil, d.serverDown:
 		d.violate("ghost", "%s is reported and not there", key.ID)
 	case !h.reachable(), d.unreadable(h):
+	case flag.Value == devices.True && d.hasStranger(rep, h):
+		d.violate("true", "headset %d is reported as muted since %v by %v, under an id that another microphone has", h.index,
+			flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.True && !h.muted() && !d.excused(rep, h):
 		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.False && d.allMuted(rep) && !d.saidUnmuted(rep):
 		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
-	case flag.Value == devices.Unknown && len(rep.Endpoints) == 1:
+	case flag.Value == devices.Unknown && len(rep.Endpoints)+len(rep.Namesakes) == 1:
 		if why := d.whyKnown(h); why != "" {
 			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
 		}
 	}
 }
 
+// isRerouted reports whether an endpoint is an echo canceller that does not record the headset, as far as anybody knows.
+func (h *headset) isRerouted(key devices.Key) bool { return key.ID == "echo."+h.id && h.route != 0 }
+
+// checkNoise checks what is said of a headset's noise suppression. Some catalogues say that it is always on.
+func (d *desk) checkNoise(rep devices.Report, h *headset) {
+	flag := rep.Flags[devices.NoiseSuppression]
+	if flag.Origin.Via != devices.ViaConst && len(rep.Endpoints)+len(rep.Namesakes) == 1 && flag.Value.Known() && flag.Value != devices.Of(h.noise) {
+		d.violate("noise", "the noise suppression of headset %d is %v, and reported as %v since %v by %v", h.index, h.noise, flag.Value,
+			flag.Since.Sub(d.began), flag.Origin)
+	}
+}
+
+// hasStranger reports whether a microphone of another vendor has the id under which the headset is reported.
+func (d *desk) hasStranger(rep devices.Report, h *headset) bool {
+	for i, there := range d.seen {
+		if there && rep.ID == h.name(h.Model) && d.Strangers[i].Model == h.Model {
+			return true
+		}
+	}
+	return false
+}
+
 // allMuted reports whether all headsets behind a report are muted.
 func (d *desk) allMuted(rep devices.Report) bool {
-	return !slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool {
+	return !slices.ContainsFunc(slices.Concat(rep.Endpoints, rep.Namesakes), func(k devices.Key) bool {
 		h := d.owner(k.ID)
 		return h == nil || !h.reachable() || d.unreadable(h) || !h.muted()
 	})
@@ -129,17 +161,23 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	}
 	switch t.Form {
 	case formFeature, formAnswer, formLamp:
+		if h.Drowsy > 0 {
+			return ""
+		}
 		return "the device answers " + text(r.Says)
 	case formHIDPP:
-		if linked || t.Hint != 0 { // otherwise the agent does not know when to ask again after it was off
+		if (linked || t.Hint != 0) && h.Drowsy == 0 { // otherwise the agent does not know when to ask again after it was off
 			return "the device answers " + text(r.Says)
 		}
 	case formSwitch, formButtons, formLevel:
+		if r.Says["hid_query"] != nil && h.Drowsy > 0 {
+			return ""
+		}
 		if r.Says["hid_query"] != nil {
 			return "the device answers " + text(r.Says)
 		}
 		// As an anchor it may be overtaken by presses on another interface.
-		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin {
+		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin && !press.Twin {
 			if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
 				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 			}
@@ -198,13 +236,13 @@ func (d *desk) checkInMotion() {
 
 // falselyMuted reports whether a headset is wrongly reported as muted, and by which source.
 func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {
-	if !h.reachable() || h.muted() || d.unreadable(h) {
+	if !h.reachable() || d.unreadable(h) {
 		return "", false
 	}
 	for _, rep := range d.published().Devices {
 		flag := rep.Flags[devices.HardwareMute]
 		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
-			return flag.Origin.Via, !d.excused(rep, h)
+			return flag.Origin.Via, d.hasStranger(rep, h) || !h.muted() && !d.excused(rep, h)
 		}
 	}
 	return "", false

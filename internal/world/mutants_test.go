@@ -32,10 +32,10 @@ var mutants = []mutant{
 		{"internal/engine/resume.go", "s.hid.Resume(s.woke, s.now)", "s.hid.Resume(s.now, s.now)"},
 	}},
 	{"what software has said outlives the headset", []edit{
-		{"internal/engine/lease_binding.go", "!there || !l.stillMeans(u) || ", "false && "},
+		{"internal/engine/lease.go", "return l.of != nil && l.of.presence == gone }", "return false }"},
 	}},
 	{"what software has said moves to another headset of the model", []edit{
-		{"internal/engine/lease_binding.go", "!there || !l.stillMeans(u) || ", "false && "},
+		{"internal/engine/lease.go", "return l.of != nil && l.of.presence == gone }", "return false }"},
 		{"internal/devices/push.go", "if p.Unit == \"\" {", "if true {"},
 	}},
 	{"what software has said outlives sleep", []edit{
@@ -47,6 +47,28 @@ var mutants = []mutant{
 	{"a dropout of the radio is taken for a power cycle", []edit{
 		{"internal/hid/sensor.go", "func (s *sensor) linkUp(at time.Time) {\n", "func (s *sensor) linkUp(at time.Time) {\n\ts.plugIn(at)\n"},
 	}},
+	{"the answer to another question is taken for one's own", []edit{
+		{"internal/hid/trackeddevice.go", "c.softwareID = c.softwareID%maxSoftwareID + 1", "c.softwareID = 1"},
+		{"internal/hid/trackeddevice.go", "if d.mayBeLate(data, now) {", "if false {"},
+	}},
+	{"a report was sent when it was read", []edit{
+		{"internal/hid/arrival.go", "return arrival{e.Since, e.At, route{", "return arrival{e.At, e.At, route{"},
+	}},
+	{"a press that two interfaces tell is two presses", []edit{
+		{"internal/hid/arrival.go", "limit = max(limit, told)", "limit = max(limit, 0)"},
+	}},
+	{"a device that comes with its hub was without power", []edit{
+		{"internal/hid/tracker.go", "\tif e.Plugged {\n\t\tfor _, s := range d.sensors {", "\tif true {\n\t\tfor _, s := range d.sensors {"},
+	}},
+	{"a dongle that has found its headset has seen it being switched on", []edit{
+		{"internal/hid/link.go", "!s.PressedSinceReset && t.wasUp[u] {", "!s.PressedSinceReset {"},
+	}},
+	{"a virtual microphone of unknown origin has the mute of the headset", []edit{
+		{"internal/devices/resolve.go", "\t\treturn []*Endpoint{e}\n\t}\n\treturn nil\n}", "\t\treturn []*Endpoint{e}\n\t}\n\treturn own\n}"},
+	}},
+	{"a microphone of another vendor does not matter", []edit{
+		{"internal/devices/resolve.go", "\tg.distrustShared(s.Devices)\n", ""},
+	}},
 	{"a level without number is read in every report", []edit{
 		{"internal/hid/rules.go", "len(r.Report.When) == 0 && (desc == nil || desc.Numbered)", "false"},
 	}},
@@ -56,7 +78,7 @@ var mutants = []mutant{
 	}},
 }
 
-// TestMutants builds the agent with each mistake and has the world find it within 500 seeds.
+// TestMutants builds the agent with each mistake and has the world find it within 3,000 seeds.
 func TestMutants(t *testing.T) { findMutants(t, "TestWorld", mutants) }
 
 // TestMutantsOfClients does the same for what concerns clients.
@@ -77,8 +99,8 @@ func findMutants(t *testing.T, test string, list []mutant) {
 	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
 			file := m.overlay(t)
-			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^"+test+"$", "-seeds", "500", "-failures", "1", "-save", *save).CombinedOutput()
-			require.Error(t, err, "500 seeds found nothing")
+			out, err := exec.Command("go", "test", "-overlay", file, ".", "-run", "^"+test+"$", "-seeds", "3000", "-failures", "1", "-strict", "-save", *save).CombinedOutput()
+			require.Error(t, err, "3000 seeds found nothing")
 			_, found, _ := strings.Cut(string(out), ": seed ")
 			require.NotEmpty(t, found, "%s", out)
 			t.Logf("seed %s", found)

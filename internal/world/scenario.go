@@ -16,6 +16,8 @@ type scenario struct {
 	Units  []unit        `json:"units,omitempty"`
 	Suites []vendorSuite `json:"suites,omitempty"`
 
+	Strangers []stranger `json:"strangers,omitempty" reduce:"empty"`
+
 	Clients   []clientSpec   `json:"clients,omitempty"`
 	Reporting clientSettings `json:"reporting,omitzero" reduce:"empty"`
 	Long      bool           `json:"long,omitempty" reduce:"empty"` // without models: lists are longer than a client's buffers
@@ -49,6 +51,14 @@ type model struct {
 	Versions    []entry   `json:"versions"`                              // of the catalogue entry; a reload changes the version
 	Filtered    bool      `json:"filtered,omitempty"`                    // an echo canceller of the OS also shows its sound
 	LED         bool      `json:"led,omitempty" reduce:"empty"`          // a host may set the mute by an output report
+	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was just plugged in finds its headset only after a moment
+	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
+}
+
+// stranger is a microphone of another vendor that has the name of a model. Nothing ever mutes it.
+type stranger struct {
+	Model int  `json:"model"`
+	There bool `json:"there,omitempty" reduce:"empty"` // when the agent starts
 }
 
 // osMute is what a mute in the OS does to a device.
@@ -68,6 +78,7 @@ const (
 	ofButton subject = "button" // the button's part of it
 	ofBoom   subject = "boom"   // the boom's part of it
 	ofLink   subject = "link"   // whether the headset is there
+	ofNoise  subject = "noise"  // whether its noise suppression is on
 )
 
 // form is how a channel reports a state.
@@ -105,6 +116,8 @@ type channel struct {
 	AtLink    bool    `json:"at_link,omitempty" reduce:"empty"` // reported also when the headset comes into reach
 	Stuck     bool    `json:"stuck,omitempty"`                  // after Busy it reports nothing until the next change
 	Twin      bool    `json:"twin,omitempty"`                   // it is reported on interface 0 or 1, at random
+	Both      bool    `json:"both,omitempty" reduce:"empty"`    // of a twin: it is reported on both
+	Property  uint8   `json:"property,omitempty"`               // byte 1 of request and answer; several properties share their reports; 0: none
 	BothWays  bool    `json:"both_ways,omitempty" reduce:"empty"`
 }
 
@@ -130,6 +143,7 @@ type unit struct {
 	Muted   bool   `json:"muted,omitempty" reduce:"empty"`
 	BoomUp  bool   `json:"boom_up,omitempty" reduce:"empty"`
 	NoAudio bool   `json:"no_audio,omitempty" reduce:"empty"`
+	Quiet   bool   `json:"quiet,omitempty" reduce:"empty"` // its noise suppression is on
 }
 
 // vendorSuite is the vendor's software for a model, which tells the agent what it knows of the mute.
@@ -139,13 +153,15 @@ type vendorSuite struct {
 	TTL     int  `json:"ttl,omitempty"`                    // ms; 0: as long as its connection
 	Tidy    bool `json:"tidy,omitempty" reduce:"empty"`    // it takes back what it said of a unit that goes away
 	Runs    bool `json:"runs,omitempty"`                   // from the start
+	Late    int  `json:"late,omitempty" reduce:"empty"`    // ms after which it pushes what it has seen, whatever has happened since
+	Counts  bool `json:"counts,omitempty" reduce:"empty"`  // it numbers its pushes, from 1 at each start
 }
 
 // action is what a step does.
 type action string
 
 const (
-	doPlug    action = "plug"    // into Port; the sound comes MS later
+	doPlug    action = "plug"    // into Port; the sound comes MS later; N 1: by way of a hub that had kept its power
 	doUnplug  action = "unplug"  // the sound goes MS later
 	doPress   action = "press"   // the mute button
 	doBoom    action = "boom"    // up or down
@@ -164,6 +180,12 @@ const (
 	doReload  action = "reload"  // version N of the catalogue
 	doRestart action = "restart" // the agent ends in order and starts again
 	doReplace action = "replace" // another agent reads everything for MS, while During happens, and then goes on in place of this one
+	doNoise   action = "noise"   // its noise suppression is switched
+	doAsk     action = "ask"     // another program asks the device for what channel N reports, with software id Port
+	doStall   action = "stall"   // the agent reads nothing for MS, while During happens
+	doForeign action = "foreign" // the stranger N comes or goes
+	doRoute   action = "route"   // what its echo canceller records: N 0: it, 1: nobody knows, 2: the built-in microphone
+	doManager action = "manager" // the session manager takes all endpoints away for MS; the cards stay
 	doPause   action = "pause"   // for MS; 0: until it is resumed
 	doResume  action = "resume"
 	doRest    action = "rest" // nothing happens for MS; then the invariants hold

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // atHeadset says what each action does to a headset. These may also happen while the machine sleeps.
 var atHeadset = map[action]func(*desk, *headset, scenarioStep){
-	doPlug:   func(d *desk, h *headset, s scenarioStep) { d.plug(h, s.Port, s.wait()) },
+	doPlug:   func(d *desk, h *headset, s scenarioStep) { d.plug(h, s.Port, s.wait(), s.N == 0) },
 	doUnplug: func(d *desk, h *headset, s scenarioStep) { d.unplug(h, s.wait()) },
 	doPress:  func(d *desk, h *headset, _ scenarioStep) { d.press(h) },
 	doBoom: func(d *desk, h *headset, _ scenarioStep) {
@@ -36,8 +37,18 @@ var atHeadset = map[action]func(*desk, *headset, scenarioStep){
 	},
 	doVolume: func(d *desk, h *headset, s scenarioStep) {
 		if len(h.Noise) > 0 && h.reachable() {
-			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, func() {})
+			d.sendOn(h, 0, []byte{byte(h.Noise[s.Port%len(h.Noise)]), byte(s.N), byte(s.N >> 8), 0}, func(*node) {})
 		}
+	},
+	doNoise: func(d *desk, h *headset, _ scenarioStep) {
+		if h.on {
+			d.change(h, byOther, func() { h.noise = !h.noise })
+		}
+	},
+	doAsk: func(d *desk, h *headset, s scenarioStep) { d.askFromElsewhere(h, s.N, byte(s.Port)) },
+	doRoute: func(d *desk, h *headset, s scenarioStep) {
+		h.route = s.N % 3
+		d.readSound()
 	},
 	doLose:  func(d *desk, h *headset, _ scenarioStep) { d.lose(h) },
 	doBreak: func(d *desk, h *headset, s scenarioStep) { d.breakNode(h, s.N, s.wait()) },
@@ -47,6 +58,9 @@ var atHeadset = map[action]func(*desk, *headset, scenarioStep){
 var atDesk = map[action]func(*desk, scenarioStep){
 	doServer:  func(d *desk, _ scenarioStep) { d.turnServer() },
 	doSleep:   func(d *desk, s scenarioStep) { d.sleepThrough(s.During, s.wait(), s.N == 0) },
+	doStall:   func(d *desk, s scenarioStep) { d.stall(s.During, s.wait()) },
+	doForeign: func(d *desk, s scenarioStep) { d.moveStranger(s.N) },
+	doManager: func(d *desk, s scenarioStep) { d.restartManager(s.wait()) },
 	doRun:     func(d *desk, s scenarioStep) { d.runSuite(s.N) },
 	doReload:  func(d *desk, s scenarioStep) { d.reload(s.N) },
 	doRestart: func(d *desk, _ scenarioStep) { d.restart() },
@@ -137,18 +151,112 @@ func (d *desk) press(h *headset) {
 	}
 }
 
-// pair resets the mute of a headset that has come into reach, if its model does that.
+// pair resets the mute of a headset that has come into reach of its dongle, if its model does that.
 func (d *desk) pair(h *headset) {
-	if !h.reachable() {
-		return
-	}
-	if h.ResetsUp || !h.paired && !h.Keeps {
+	if h.reachable() && h.ResetsUp {
 		h.pressed = false
 	}
-	h.paired = true
 }
 
-func (d *desk) plug(h *headset, port int, wait time.Duration) {
+// search makes a dongle that was just plugged in say that it has no headset, and find it a moment later.
+func (d *desk) search(h *headset) {
+	if h.searching = h.Searches; !h.Searches {
+		return
+	}
+	presence := h.presence
+	for i, t := range h.Channels {
+		if t.Of == ofLink {
+			d.after(100*time.Millisecond, func() {
+				if h.plugged && h.presence == presence {
+					d.sendState(h, i, false)
+				}
+			})
+		}
+	}
+	d.after(1500*time.Millisecond, func() {
+		if h.plugged && h.presence == presence {
+			d.change(h, byLink, func() { h.searching = false })
+		}
+	})
+}
+
+// askFromElsewhere makes another program ask a device for the state of a channel. The answer goes to everybody who reads.
+func (d *desk) askFromElsewhere(h *headset, channel int, softwareID byte) {
+	if channel >= len(h.Channels) || !h.reachable() || d.asleep {
+		return
+	}
+	t := h.Channels[channel]
+	n := h.node(t.Interface)
+	if n == nil || n.gone {
+		return
+	}
+	ask := func(output ...byte) {
+		r := request{Request: hid.Request{Node: n.device.Node, Output: slices.Concat(output, make([]byte, 16))}}
+		d.after(h.rouse()+d.delay(10*time.Millisecond, "elsewhere", output), func() { d.handleRequest(h, n, r) })
+	}
+	switch t.Form {
+	case formAnswer:
+		ask(t.Ask, max(t.Property, 1))
+	case formHIDPP:
+		ask(hidppReport, 0xff, 0, softwareID, byte(t.hidppFeature()>>8), byte(t.hidppFeature()))
+		ask(hidppReport, 0xff, hidppPlace(channel), 1<<4|softwareID)
+	}
+}
+
+// stall stops the agent's reading for a while, as on a machine that swaps. What devices send queues.
+func (d *desk) stall(during []scenarioStep, span time.Duration) {
+	d.stalled = time.Now()
+	d.stalledUntil = d.stalled.Add(span)
+	for _, s := range during {
+		d.rest(span / time.Duration(len(during)+1))
+		if s.Do == doSleep {
+			d.sleepThrough(nil, s.wait(), true)
+		}
+		d.applyToHeadset(s)
+		d.settle()
+	}
+	d.rest(span/time.Duration(len(during)+1) + 20*time.Millisecond)
+}
+
+// restartManager takes all endpoints away for a while.
+func (d *desk) restartManager(span time.Duration) {
+	if d.managerAway || d.serverDown {
+		return
+	}
+	d.managerAway = true
+	d.readSound()
+	d.after(max(span, 50*time.Millisecond), func() {
+		d.managerAway = false
+		d.readSound()
+	})
+}
+
+// foreign returns the endpoints of other microphones that are there.
+func (d *desk) foreign() (list []devices.Endpoint) {
+	if slices.ContainsFunc(d.headsets, func(h *headset) bool { return h.route == 2 }) {
+		list = append(list, devices.Endpoint{Source: "audio", ID: builtIn, Type: devices.AudioInput, Name: "Built-in", Bus: devices.PCI})
+	}
+	for i, there := range d.strangers {
+		if there {
+			model := d.Strangers[i].Model
+			list = append(list, devices.Endpoint{
+				Source: "audio", ID: fmt.Sprint("in.stranger_", i), Type: devices.AudioInput, Name: d.Models[model].name(model),
+				Bus: devices.USB, VID: "0d8c", PID: "0014", Container: fmt.Sprint("usb:9-", i),
+			})
+		}
+	}
+	return list
+}
+
+func (d *desk) moveStranger(n int) {
+	if n < len(d.strangers) {
+		d.strangers[n] = !d.strangers[n]
+		d.readSound()
+	}
+}
+
+// plug plugs a headset in. Without powered the hub above had kept its power: the headset starts nothing, and the OS sees both arrive.
+func (d *desk) plug(h *headset, port int, wait time.Duration, powered bool) {
 	if h.plugged {
 		return
 	}
@@ -158,9 +266,9 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		}
 	}
 	d.change(h, byLink, func() {
-		h.plugged, h.port, h.paired = true, port, false
+		h.plugged, h.port = true, port
 		h.presence++
-		if h.Bus == usb && !h.Keeps {
+		if h.Bus == usb && !h.Keeps && powered {
 			h.pressed = false
 		}
 		h.sound = false
@@ -168,10 +276,10 @@ func (d *desk) plug(h *headset, port int, wait time.Duration) {
 		h.invalidate()
 		for _, n := range h.nodes {
 			if d.rules.Wants(n.device) {
-				d.attach(h, n, !d.asleep)
+				d.attach(h, n, !d.asleep && powered)
 			}
 		}
-		d.pair(h)
+		d.search(h)
 	})
 	d.readSound() // the OS notices even a short absence
 	if d.serverDown {
@@ -284,6 +392,7 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 			}
 		}
 		d.tell(func(e *agentEngine) { e.Resumed(woke) })
+		d.lookAgain()
 		d.after(time.Millisecond, func() { d.clients.do(scenarioStep{Do: doResend}) })
 		d.readSound()
 	})

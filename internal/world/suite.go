@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ type suite struct {
 	name       string
 	runs       bool
 	life       int
+	seq        uint64 // of its last push
 	statements []statement
 }
 
@@ -31,6 +33,7 @@ type statement struct {
 func (s *suite) launch() {
 	s.runs = true
 	s.life++
+	s.seq = 0
 	for _, h := range s.desk.headsets {
 		s.notice(h)
 	}
@@ -43,12 +46,15 @@ func (s *suite) crash() {
 	}
 }
 
+// holder names its connection.
+func (s *suite) holder() string { return fmt.Sprint(s.name, ".", s.life) }
+
 func (s *suite) release() {
 	if s.runs {
 		return
 	}
-	s.desk.note(ofDesk, "release %s", s.name)
-	s.desk.engine.Release(s.name)
+	s.desk.note(ofDesk, "release %s", s.holder())
+	s.desk.engine.Release(s.holder())
 	s.statements = slices.DeleteFunc(s.statements, func(w statement) bool { return w.until.IsZero() })
 }
 
@@ -57,7 +63,17 @@ func (s *suite) notice(h *headset) {
 	if !s.runs || h.Model != s.Model {
 		return
 	}
-	life := s.life
+	life, presence, muted := s.life, h.presence, devices.Of(h.muted())
+	if s.Late > 0 && s.identifies(h) && h.plugged && h.up() {
+		s.desk.whenAwake(func() {
+			s.desk.after(time.Duration(s.Late)*time.Millisecond+s.desk.delay(150*time.Millisecond, s.name, h.index), func() {
+				if s.runs && s.life == life {
+					s.push(h, presence, muted)
+				}
+			})
+		})
+		return
+	}
 	s.desk.whenAwake(func() {
 		s.desk.after(200*time.Millisecond+s.desk.delay(150*time.Millisecond, s.name, h.index), func() {
 			if s.runs && s.life == life {
@@ -86,13 +102,13 @@ func (s *suite) report(h *headset) {
 	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
 		return
 	case h.plugged && h.up():
-		s.push(h, devices.Of(h.muted()))
+		s.push(h, h.presence, devices.Of(h.muted()))
 	case !s.Tidy || !s.hasSaid(h):
 		return
 	case !s.Serials && len(there) > 0 && !h.plugged:
 		return // the agent would apply it to another headset
 	default:
-		s.push(h, devices.Unknown)
+		s.push(h, h.presence, devices.Unknown)
 		return
 	}
 	if s.TTL > 0 && s.TTL < 600_000 {
@@ -109,18 +125,27 @@ func (s *suite) hasSaid(h *headset) bool {
 	return slices.ContainsFunc(s.statements, func(w statement) bool { return w.of == h && w.value.Known() })
 }
 
-func (s *suite) push(h *headset, v devices.Tri) {
+// identifies reports whether what the suite says of the headset cannot be taken for another one's.
+func (s *suite) identifies(h *headset) bool {
+	return s.Serials && h.serial() != "" && !slices.ContainsFunc(s.desk.headsets, func(o *headset) bool {
+		return o != h && o.Model == h.Model && o.serial() == h.serial()
+	})
+}
+
+// push tells the agent the mute that a headset had in one of its presences.
+func (s *suite) push(h *headset, presence int, v devices.Tri) {
 	p := engine.Push{
-		Product: productID(s.Model), Owner: s.name, TTL: engine.Span(s.TTL) * engine.Span(time.Millisecond), At: time.Now(),
+		Product: productID(s.Model), Owner: s.name, Holder: s.holder(), TTL: engine.Span(s.TTL) * engine.Span(time.Millisecond), At: time.Now(),
 		State: map[devices.Field]devices.Tri{devices.HardwareMute: v},
 	}
 	if s.Serials {
 		p.Serial = h.serial()
 	}
-	if s.TTL == 0 {
-		p.Holder = s.name
+	if s.Counts {
+		s.seq++
+		p.Seq = s.seq
 	}
-	w := statement{of: h, presence: h.presence, waits: !h.sound || s.desk.serverDown, value: v, said: time.Now()}
+	w := statement{of: h, presence: presence, waits: !h.sound || s.desk.serverDown, value: v, said: time.Now()}
 	if s.TTL > 0 {
 		w.until = time.Now().Add(time.Duration(p.TTL))
 	}
