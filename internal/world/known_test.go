@@ -18,7 +18,6 @@ var knownFaults = []knownFault{
 	{"V18: a farewell to one of two sessions empties the list", []string{"rest"}, func(s scenario) bool {
 		return s.Reporting.Visibility != seesAll || slices.ContainsFunc(s.Clients, func(k clientSpec) bool { return k.Hidden })
 	}},
-	{"V19: a proof that has to wait is asked for again", []string{"rest"}, func(s scenario) bool { return s.Reporting.First }},
 	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario) bool { return !s.Reporting.Visibility.ports() }},
 	{"V25: clients of one process", []string{"rest", "wiped"}, func(s scenario) bool {
 		return slices.ContainsFunc(s.Clients, func(k clientSpec) bool { return k.Shares })

@@ -46,8 +46,8 @@ func (failing) request(hid.Request) ([]byte, error)                    { return 
 func (c failing) channels() []channel                                  { return []channel{c} }
 func (c failing) read([]byte, time.Time, func(time.Time)) (int, error) { return 0, <-c.fails }
 
-func (failing) interrupt() {}
-func (c failing) close() error                                         { close(c.fails); return nil }
+func (failing) interrupt()     {}
+func (c failing) close() error { close(c.fails); return nil }
 
 // A device may fail and stay, as when its port was reset. It is opened again for as long as it is listed, soon at first, and never often.
 func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
