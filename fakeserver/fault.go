@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -208,7 +209,9 @@ func (f Fault) check() error {
 	spec, ok := specOf(f.Kind)
 	switch {
 	case !ok:
-		return fmt.Errorf("unknown fault %q, did you mean %q?", f.Kind, nearestFault(string(f.Kind)))
+		names := append(faultNames(), "none")
+		hint := cmp.Or(strictyaml.Suggest(string(f.Kind), names), "want one of "+strings.Join(names, ", "))
+		return fmt.Errorf("unknown fault %q, %s", f.Kind, hint)
 	case f.Transport != "" && !slices.Contains(transports, f.Transport):
 		return fmt.Errorf("fault %s: unknown transport %q, want %s", f.Kind, f.Transport, joinTransports(transports, "or"))
 	case f.Transport != "" && !spec.appliesTo(f.Transport):
@@ -306,10 +309,4 @@ func faultNames() []string {
 		names[i] = string(s.kind)
 	}
 	return names
-}
-
-func nearestFault(name string) string {
-	return slices.MinFunc(append(faultNames(), "none"), func(a, b string) int {
-		return strictyaml.EditDistance(name, a) - strictyaml.EditDistance(name, b)
-	})
 }

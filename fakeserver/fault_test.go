@@ -352,6 +352,7 @@ func TestFaultMistakes(t *testing.T) {
 		"3*":                     "the name is missing",
 		"anser-late=2s":          `unknown fault "anser-late", did you mean "answer-late"?`,
 		"non":                    `unknown fault "non", did you mean "none"?`,
+		"foo":                    `unknown fault "foo", want one of refuse, `,
 		"Squatter":               `did you mean "squatter"?`,
 		"0*hang":                 `"0" is not a number of times`,
 		"x*hang":                 `"x" is not a number of times`,

@@ -64,11 +64,27 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{wrongFlag(err)} })
-	root.SetVersionTemplate("fakeserver {{.Version}} (" + runtime.Version() + ", " + host.System() + ")\n")
+	root.SetVersionTemplate(versionLine())
 	root.CompletionOptions.DisableDefaultCmd = true
 	f.register(root.Flags())
 
 	// The verbs. Without one, fakeserver serves.
-	root.AddCommand(newConformCommand(stdout, stderr), newRunCommand(stdin, stdout, stderr))
+	root.AddCommand(newConformCommand(stdout, stderr), newRunCommand(stdin, stdout, stderr), newVersionCommand(stdout))
 	return root
+}
+
+func versionLine() string {
+	return "fakeserver " + version + " (" + runtime.Version() + ", " + host.System() + ")\n"
+}
+
+func newVersionCommand(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(stdout, versionLine())
+			return cannotPrint(err)
+		},
+	}
 }

@@ -156,6 +156,9 @@ func (f *flags) ipcDir(profile fakeserver.Profile) string {
 // parsePorts reads a port, or a range of ports such as 6463-6473.
 func parsePorts(s string) ([]int, error) {
 	low, high, isRange := strings.Cut(s, "-")
+	if isRange && (low == "" || high == "") {
+		return nil, fmt.Errorf("%q is neither a port between 0 and 65535 nor a range such as 6463-6473", s)
+	}
 	first, err := parsePort(low)
 	if err != nil {
 		return nil, err

@@ -324,7 +324,9 @@ func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"--port 6473-6463":           "--port: range 6473-6463 is reversed, write 6463-6473",
 		"--port x":                   `--port: "x" is not a port between 0 and 65535`,
-		"--port 1-":                  `--port: "" is not a port between 0 and 65535`,
+		"--port 1-":                  `--port: "1-" is neither a port between 0 and 65535 nor a range such as 6463-6473`,
+		"--port -1":                  `--port: "-1" is neither a port between 0 and 65535 nor a range such as 6463-6473`,
+		"--port -":                   `--port: "-" is neither a port`,
 		"--port 0-5":                 "--port: range 0-5: 0 means any free port and cannot begin a range",
 		"--port 65536":               `--port: "65536" is not a port between 0 and 65535`,
 		"--fault redy-never":         `--fault: unknown fault "redy-never", did you mean "ready-never"?`,
@@ -339,7 +341,7 @@ func TestMistakes(t *testing.T) {
 		"--port":                     "flag needs an argument: --port",
 		"serve":                      `unexpected argument "serve", see --help`,
 		"--port 0 --fault 1*refuse":  "--fault: fault refuse: a refused connection is never seen: neither a number of times nor a transport other than ipc is possible",
-		"--fault websocket/nonsense": `--fault: unknown fault "nonsense", did you mean`,
+		"--fault websocket/nonsense": `--fault: unknown fault "nonsense", want one of refuse, `,
 	} {
 		var out, errs bytes.Buffer
 		code := execute(context.Background(), strings.Fields(args), strings.NewReader(""), &out, &errs)
