@@ -52,10 +52,9 @@ func (o Options) acceptsWebSocket(path string) bool {
 
 // serveHTTP answers a request that does not open a WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
-	desktop, query := s.opts.Profile.isDesktop(), s.opts.query(req)
 	path, _, _ := strings.Cut(req.RequestURI, "?")
 	rpc := path == "/rpc" // not escaped, and not in the form for proxies (rule R82)
-	if desktop && !(rpc && req.Method == http.MethodGet) {
+	if s.opts.Profile.isDesktop() && (!rpc || req.Method != http.MethodGet) {
 		allowOrigin(w, req)
 	}
 	if rpc && req.Method == http.MethodPost && !s.opts.NoHTTP {
@@ -63,6 +62,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	s.count(&s.stats.Probes)
+	s.serveProbe(w, req, rpc)
+}
+
+// serveProbe answers a request that is not for the command. rpc: its path is that of the command.
+func (s *Server) serveProbe(w http.ResponseWriter, req *http.Request, rpc bool) {
+	desktop, query := s.opts.Profile.isDesktop(), s.opts.query(req)
 	switch {
 	case s.opts.NoFingerprint:
 		s.notFound(w)

@@ -179,7 +179,9 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	if prompt {
 		a.awaitClients(ctx, generation)
 	}
-	answer := control.PushAnswer{Generation: generation, Units: pushed.Units, Left: pushed.Left, Until: pushed.Until, OtherSerials: pushed.Others}
+	answer := control.PushAnswer{
+		Generation: generation, Units: pushed.Units, Left: pushed.Left, Until: pushed.Until, OtherSerials: pushed.Others,
+	}
 	for _, s := range a.report.Status().Sessions {
 		if s.Generation >= generation && (s.State == rpcclient.Ready || s.State == rpcclient.Degraded) {
 			answer.Clients++

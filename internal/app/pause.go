@@ -107,7 +107,8 @@ func notKept(place string, untilLogin bool, err error) error {
 	if !untilLogin {
 		remedy += "; a pause until the next log-in is kept elsewhere"
 	}
-	return conflict("nothing was changed, as the pause cannot be kept in %s and would end unnoticed with this agent (%v): %s", place, err, remedy)
+	return conflict("nothing was changed, as the pause cannot be kept in %s and would end unnoticed with this agent (%v): %s",
+		place, err, remedy)
 }
 
 func (a *App) forgetPause() (err error) {

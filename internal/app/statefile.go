@@ -147,8 +147,8 @@ func (f *stateFile) apply(pushes []control.StatedPush, written time.Time) {
 	f.inForce = inForce
 }
 
-// pushStatement replaces what was said before by what the file said when it was written. Its lease runs from now until next.until. The newest
-// file counts, whatever its writer's seq.
+// pushStatement replaces what was said before by what the file said when it was written. Its lease runs from now until next.until. The
+// newest file counts, whatever its writer's seq.
 func (f *stateFile) pushStatement(of statementKey, before, next statement, now, written time.Time) error {
 	state := make(map[devices.Field]devices.Tri)
 	for field := range before.state {

@@ -51,6 +51,11 @@ func (f *faults) hidReport(path string, r HIDReport, u usage) {
 			f.warn(path, "report_id, or when", "it would match any report, so it is not applied to devices that number their reports")
 		}
 	}
+	f.hidReportKind(path, r, u)
+}
+
+// hidReportKind checks what a level or a toggle needs.
+func (f *faults) hidReportKind(path string, r HIDReport, u usage) {
 	switch r.Kind {
 	case HIDToggle:
 		if r.Anchor == nil {

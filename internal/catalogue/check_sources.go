@@ -234,9 +234,7 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 {
 			continue
 		}
-		polledLamp := e.HIDQuery != nil && e.HIDQuery.PollMS != 0 && len(e.HIDQuery.LastOutput) > 0 // the device does not report it
-		answers := (e.HIDQuery != nil && !polledLamp || e.HIDUsage != nil && e.HIDUsage.Read != "") && e.Field != linkField
-		if answers && e.Firmware.overlaps(r.Firmware) && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
+		if e.answers() && e.Firmware.overlaps(r.Firmware) && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {
 			f.add(path, "put hid_query behind it", "%s decides before it, with a state that may be outdated", e.path)
 			return
 		}
@@ -248,6 +246,12 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 			return
 		}
 	}
+}
+
+// answers reports whether a rule for a flag asks the device, which reports the same by itself.
+func (r ruleAt) answers() bool {
+	polledLamp := r.HIDQuery != nil && r.HIDQuery.PollMS != 0 && len(r.HIDQuery.LastOutput) > 0 // the device does not report it
+	return (r.HIDQuery != nil && !polledLamp || r.HIDUsage != nil && r.HIDUsage.Read != "") && r.Field != linkField
 }
 
 // covers reports whether k knows a flag whenever a later source l of it does.

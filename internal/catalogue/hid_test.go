@@ -39,8 +39,11 @@ func hidCatalogue() *Catalogue {
 	lamp := HIDQuery{LastOutput: hid.Bytes{0}, Value: ByteValue{Byte: 1}, PollMS: 2000}
 	first, second := []ByteTest{{Byte: 1, Eq: ptr(Byte(0x11))}}, []ByteTest{{Byte: 1, Eq: ptr(Byte(0x12))}}
 	session := HIDQuery{Steps: []HIDStep{
-		{Output: hid.Bytes{6, 1}}, {SetFeature: hid.Bytes{0x24, 0x11}, Expect: first, RetryOn: again, PauseMS: 50}, {ReadFeature: hid.Bytes{0x24}},
-		{Output: hid.Bytes{6, 0x12}, Expect: second}, {ReadInput: hid.Bytes{7}, Expect: second},
+		{Output: hid.Bytes{6, 1}},
+		{SetFeature: hid.Bytes{0x24, 0x11}, Expect: first, RetryOn: again, PauseMS: 50},
+		{ReadFeature: hid.Bytes{0x24}},
+		{Output: hid.Bytes{6, 0x12}, Expect: second},
+		{ReadInput: hid.Bytes{7}, Expect: second},
 	}, Value: ByteValue{Byte: 1}, AskOn: again}
 	pp := HIDPP{Framing: HIDPPCenturion, Interface: ptr(2), DeviceIndex: ptr(Byte(0xff)), Feature: "0601", Read: ptr(1), Event: Events{0}, Value: ByteValue{Byte: 1}, TimeoutMS: 10, AskOn: again}
 	return catalogueOf(Product{

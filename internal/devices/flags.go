@@ -7,8 +7,8 @@ import (
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
 // inputs behind (e itself if it is hardware; none: from nobody knows where, so nothing that is said of the
-// product holds for e). Pushes by the vendor's software come first, then the catalogue's rules in order; the first known value decides. The last answer of a source that
-// has failed gives way to what the device itself states now.
+// product holds for e). Pushes by the vendor's software come first, then the catalogue's rules in order; the first known value decides.
+// The last answer of a source that has failed gives way to what the device itself states now.
 func (inst *instance) evaluate(f Field, e *Endpoint, behind []*Endpoint) Flag {
 	for c := range inst.consider(f, e, behind) {
 		switch {

@@ -34,8 +34,8 @@ func (r *Resolver) shared(endpoints []*Endpoint, readings []Reading) map[*Endpoi
 }
 
 // product returns the product whose link_state says that it is there, or, if it says so of none, the only one of which it does not say the
-// contrary. If none is there that is the first, which is not reported then. If nothing tells which one is there, it returns why the endpoint
-// is not reported: the model would be a guess.
+// contrary. If none is there that is the first, which is not reported then. If nothing tells which one is there, it returns why the
+// endpoint is not reported: the model would be a guess.
 func (s sharedUnits) product() (*product, Why) {
 	var up, possible []*product
 	for _, inst := range s {

@@ -73,7 +73,7 @@ func TestModelsBehindOneID(t *testing.T) {
 			require.Empty(t, s.Withheld)
 			require.Len(t, s.Devices, 3)
 			for _, d := range s.Devices {
-				require.Equal(t, c.model, d.Device.Model.Name)
+				require.Equal(t, c.model, d.Model.Name)
 				if d.Type == AudioInput {
 					require.Equal(t, c.mute, d.HardwareMute)
 				}

@@ -60,7 +60,8 @@ func identities(container, serial string) (k int) {
 // identity is what is known of a device of a product.
 type identity struct{ product, container, serial string }
 
-// unitOf returns the unit of a device, made if it belongs to no unit with endpoints; nil: it may belong to several, or nothing identifies it.
+// unitOf returns the unit of a device, made if it belongs to no unit with endpoints; nil: it may belong to several, or nothing
+// identifies it.
 func (g *Grouping) unitOf(d identity) *instance {
 	switch owners := g.owners(d); len(owners) {
 	case 0:

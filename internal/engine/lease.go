@@ -336,8 +336,8 @@ func (s *state) bindLeases() {
 }
 
 // dropDenied takes back flags of which the device itself has reported the contrary, by a level that nobody had asked for and that it sent
-// after the push. It knows better than software that says what was so before, and may have crashed since. node is the only one that may have
-// reported something; "": any.
+// after the push. It knows better than software that says what was so before, and may have crashed since. node is the only one that may
+// have reported something; "": any.
 func (s *state) dropDenied(node string) {
 	if len(s.leases) == 0 {
 		return
@@ -357,7 +357,8 @@ func (s *state) dropDenied(node string) {
 		}
 	}
 	if len(denied) > 0 {
-		s.endLeases(func(l *lease, f devices.Field) bool { return slices.Contains(denied, claim{l, f}) }, "the device itself has reported the contrary since")
+		s.endLeases(func(l *lease, f devices.Field) bool { return slices.Contains(denied, claim{l, f}) },
+			"the device itself has reported the contrary since")
 	}
 }
 

@@ -103,8 +103,15 @@ func TestHIDPPAnswersToOtherPrograms(t *testing.T) {
 		function, state byte
 		want            string
 	}{
-		{0x00, 1, "true"}, {0x12, 0, "false"}, {0x02, 1, "true"}, {0x30, 0, "false"}, {0x3a, 1, "true"}, {0x20, 0, "true"},
-		{0x2a, 0, "true"}, {0x10, 0, "true"}, {0x1a, 0, "false"},
+		{0x00, 1, "true"},
+		{0x12, 0, "false"},
+		{0x02, 1, "true"},
+		{0x30, 0, "false"},
+		{0x3a, 1, "true"},
+		{0x20, 0, "true"},
+		{0x2a, 0, "true"},
+		{0x10, 0, "true"},
+		{0x1a, 0, "false"},
 	} {
 		require.Equal(t, "sources[0]="+c.want, w.happen(long(0x11, 0xff, 8, c.function, c.state)), "%#02x", c.function)
 	}

@@ -1,6 +1,7 @@
 package hid
 
 import (
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -241,9 +242,7 @@ func (r *Rules) addressing(rule *Rule, d Device) addressing {
 		fitting = named
 	}
 	mine, fits := fitting[rule.Product]
-	for _, expression := range fitting {
-		fits = fits && expression == mine
-	}
+	fits = fits && !slices.ContainsFunc(slices.Collect(maps.Values(fitting)), func(expression string) bool { return expression != mine })
 	switch {
 	case len(all) < 2:
 		return always
@@ -280,6 +279,11 @@ func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
 	if r.HIDPP != nil {
 		return r.HIDPP.framing(desc) != nil
 	}
+	return r.found(desc)
+}
+
+// found reports whether a device with that descriptor, nil if there is none, has what the rule reads.
+func (r *Rule) found(desc *descriptor.Descriptor) bool {
 	if desc == nil {
 		return r.Usage == nil && (r.Query == nil || r.Query.Field == nil) // the others work without a descriptor
 	}

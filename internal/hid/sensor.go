@@ -121,7 +121,7 @@ func (s *sensor) start(v bool, at time.Time) {
 // resume forgets what the device stated, or may have stated, before the machine woke up.
 func (s *sensor) resume(woke, at time.Time) {
 	started := s.StatedOn == route{} // and it has not stated anything since
-	if s.StatedAt.After(woke) && !(started && s.StatedAt.Before(woke.Add(wakeTime))) {
+	if s.StatedAt.After(woke) && (!started || !s.StatedAt.Before(woke.Add(wakeTime))) {
 		return
 	}
 	due := s.Due

@@ -159,12 +159,18 @@ func (c *Client) updateRelations() {
 			p.lineagePID, p.lineage = p.PID, c.opts().Local.LineageOf(p.PID)
 		}
 	}
-	for _, q := range c.peers { // a client has opened its port: it may be behind its relay now, which is the better way to it
+	c.retryBehind(opened)
+	if news {
+		c.notifyAll()
+	}
+}
+
+// retryBehind tries sockets again that may belong to clients which have opened their ports: each may be behind its relay now, which is the
+// better way to it. mu is held.
+func (c *Client) retryBehind(opened []*peer) {
+	for _, q := range c.peers {
 		if !q.unheardSince.IsZero() && slices.ContainsFunc(opened, func(p *peer) bool { return maybeSameClient(p, q) }) {
 			q.nextTry = time.Time{}
 		}
-	}
-	if news {
-		c.notifyAll()
 	}
 }

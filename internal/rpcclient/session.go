@@ -162,11 +162,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		if end := s.observer.unsupported(silent); end != nil {
 			return end
 		}
-		err = s.awaitLateAnswer(ctx)
-		told := err == nil || errors.As(err, new(*refusalError)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer)
-		if !told {
-			err = silent // whatever ended the wait, what counts is that it never answered
-		}
+		err = s.awaitLateAnswer(ctx, silent)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -194,15 +190,8 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		s.retry.reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
-		s.hasAnswered, s.acceptedIsKnown, s.mayHold, s.unansweredSince = true, false, before, time.Time{}
-		if s.offer == offerNewest {
-			if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
-				s.rejected = list
-				s.retry.reset() // another list may fare better
-			}
-			s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.wait())
-		}
-		s.observer.refused(s.refusal, s.again, s.former())
+		s.mayHold = before
+		s.refused(snap, err)
 		return s.decided(ctx, s.verdictOn(newest))
 	case errors.Is(err, errBroken):
 		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
@@ -210,6 +199,19 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	default:
 		return err
 	}
+}
+
+// refused notes that the client refuses snap, with err.
+func (s *session) refused(snap devices.Snapshot, err error) {
+	s.hasAnswered, s.acceptedIsKnown, s.unansweredSince = true, false, time.Time{}
+	if s.offer == offerNewest {
+		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
+			s.rejected = list
+			s.retry.reset() // another list may fare better
+		}
+		s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.wait())
+	}
+	s.observer.refused(s.refusal, s.again, s.former())
 }
 
 // decided applies the client's answer to an offer, and waits until the next one is due.
@@ -260,7 +262,8 @@ func (s *session) markUnanswered(since time.Time) {
 	}
 }
 
-// orNewer calls wait with a context that ends when there is a newer list, too, or when it is time to send it again. Then it returns errNewer.
+// orNewer calls wait with a context that ends when there is a newer list, too, or when it is time to send it again. Then it returns
+// errNewer.
 func (s *session) orNewer(ctx context.Context, wait func(context.Context) error) error {
 	news := s.newer()
 	if news == nil {
@@ -347,13 +350,17 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 }
 
 // awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all, or for a newer list.
-func (s *session) awaitLateAnswer(ctx context.Context) error {
+// Whatever else ends the wait, what counts is that it never answered: the error is silent then.
+func (s *session) awaitLateAnswer(ctx context.Context, silent error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()
 	err := s.orNewer(ctx, s.link.await)
 	if errors.Is(context.Cause(ctx), errReconnect) {
 		return errReconnect
+	}
+	if told := err == nil || errors.As(err, new(*refusalError)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer); !told {
+		return silent
 	}
 	return err
 }

@@ -220,7 +220,8 @@ func keysOf(desc *descriptor.Descriptor, id byte) map[int]byte {
 		return keys
 	}
 	for _, f := range desc.Fields {
-		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id || !f.HasPage(pageKeyboard) && !f.HasPage(pageConsumer) || !f.Array && f.Usage == 0 {
+		if f.Kind != descriptor.Input || f.ReportID != 0 && f.ReportID != id ||
+			!f.HasPage(pageKeyboard) && !f.HasPage(pageConsumer) || !f.Array && f.Usage == 0 {
 			continue
 		}
 		for at := f.Offset / 8; f.MaskAt(at) != 0; at++ {

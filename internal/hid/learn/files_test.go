@@ -85,7 +85,7 @@ func requireDeaf(t *testing.T, s learn.Session, p learn.Proposal, what string) (
 		foreign++
 		for _, before := range []devices.Tri{devices.True, devices.False} {
 			for bit := range 9 { // the last one turns none over
-				e.Data = slices.Clone(step.Event.Data)
+				e.Data = slices.Clone(step.Data)
 				e.Data[rule.Value.Byte] ^= byte(1 << bit)
 				after := stateAfter(rules, s, told[before], e)
 				require.True(t, after == before || after == devices.Unknown, "%s: %s: % x after %v: %v", what, p.YAML(), e.Data, before, after)
@@ -99,8 +99,8 @@ func requireDeaf(t *testing.T, s learn.Session, p learn.Proposal, what string) (
 func stateAfter(rules *hid.Rules, s learn.Session, reports ...hid.Event) devices.Tri {
 	tr := hid.NewTracker(rules)
 	for _, step := range s {
-		if step.Mark == "" && step.Event.Kind == hid.Attached {
-			tr.Apply(step.Event, step.Event.At)
+		if step.Mark == "" && step.Kind == hid.Attached {
+			tr.Apply(step.Event, step.At)
 		}
 	}
 	for _, e := range reports {

@@ -69,7 +69,8 @@ func (l *analysis) pressOf(c candidate) []catalogue.ByteTest {
 			tests = append(tests, catalogue.ByteTest{Byte: 0, Eq: new(catalogue.Byte(f.ReportID))})
 		}
 		mask := f.MaskAt(f.Offset / 8)
-		return append(tests, catalogue.ByteTest{Byte: f.Offset / 8, Mask: new(catalogue.Byte(mask)), Eq: new(catalogue.Byte(1 << (f.Offset % 8)))})
+		lit := catalogue.Byte(1 << (f.Offset % 8))
+		return append(tests, catalogue.ByteTest{Byte: f.Offset / 8, Mask: new(catalogue.Byte(mask)), Eq: &lit})
 	case r.ReportID != nil:
 		tests = append(tests, catalogue.ByteTest{Byte: 0, Eq: r.ReportID})
 		fallthrough

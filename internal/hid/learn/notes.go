@@ -29,8 +29,8 @@ func (l *analysis) notes(found int) []string {
 			" learn again with more rounds")
 	}
 	for _, key := range l.fittingKeys {
-		note("%s followed the marks, but is a key for the host: no rule is made of it. If the headset shows its state there, write the rule by hand",
-			key)
+		note("%s followed the marks, but is a key for the host: no rule is made of it."+
+			" If the headset shows its state there, write the rule by hand", key)
 	}
 	if len(l.streams) == 0 {
 		note("the device sent no report at all. Many headsets send their mute only in a call:" +
