@@ -81,7 +81,8 @@ func (f *faults) answers(path string, p Product) {
 	}
 	for i, q := range all {
 		if j := slices.IndexFunc(all, q.confusable); j >= 0 {
-			f.addUnlessRecorded(q.path+".expect", "a condition that tells the two answers apart, such as on a byte in which the device repeats the request",
+			f.addUnlessRecorded(q.path+".expect",
+				"a condition that tells the two answers apart, such as on a byte in which the device repeats the request",
 				"the answer to %s would count as the answer to this request", all[j].path)
 		} else if q.request() != nil && !q.echoes(requests) {
 			f.warn(q.path+".expect", "a condition on a byte in which the device repeats what is particular to this request",

@@ -18,13 +18,13 @@ type Push struct {
 	Product string                        `json:"product"`
 	Serial  string                        `json:"serial,omitempty"`   // which unit; "" = the only one
 	Owner   string                        `json:"owner"`              // names the software
-	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner and Holder the higher one counts; 0 = the later
+	Seq     uint64                        `json:"seq,omitempty"`      // of two pushes of an owner and Holder the higher counts; 0 = the later
 	TTL     Span                          `json:"ttl,omitempty"`      // 0 = until Holder is released
 	Holder  string                        `json:"holder,omitempty"`   // the connection; its Release takes it back if TTL is 0
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
-	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: that unit's HID device has been away since
+	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: its HID device has been away since
 }
 
 // Pushed is what has become of a push.

@@ -84,8 +84,8 @@ func (t *Tracker) noteUp() {
 }
 
 // linkChanged handles a change of a link's state. States from before the link went down, or may have gone down unnoticed, do not hold for
-// the product that comes back. It was switched on only if its link had been up before: a dongle that was plugged in, or has slept, says that
-// its headset is not there until it has found it.
+// the product that comes back. It was switched on only if its link had been up before: a dongle that was plugged in, or has slept, says
+// that its headset is not there until it has found it.
 func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	mine := func(s *sensor) bool { return !s.Link && s.unit == u }
 	switch {

@@ -162,8 +162,8 @@ func (s *sensor) noteChange() {
 // isReading reports whether its state is a reading, rather than an anchor of a toggle.
 func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 
-// update handles a state that the device has stated, at the time stated at the earliest. A repeated state still matters to the toggles of an
-// anchor.
+// update handles a state that the device has stated, at the time stated at the earliest. A repeated state still matters to the toggles of
+// an anchor.
 func (s *sensor) update(v devices.Tri, a arrival, stated time.Time) {
 	on := onStated
 	if !v.Known() {

@@ -150,11 +150,12 @@ func (c *Client) updateRelations() {
 		if p.attempt != nil { // it may go on although the scan missed its socket or port
 			socket, port = socket || p.attempt.at.hasSocket(), port || p.attempt.at.hasPort()
 		}
-		news = news || p.portOnly != (port && !socket) || p.socketOnly != (socket && !port)
-		if port && !socket && !p.portOnly {
+		portOnly, socketOnly := port && !socket, socket && !port
+		news = news || p.portOnly != portOnly || p.socketOnly != socketOnly
+		if portOnly && !p.portOnly {
 			opened = append(opened, p)
 		}
-		p.portOnly, p.socketOnly = port && !socket, socket && !port
+		p.portOnly, p.socketOnly = portOnly, socketOnly
 		if p.lineagePID != p.PID {
 			p.lineagePID, p.lineage = p.PID, c.opts().Local.LineageOf(p.PID)
 		}

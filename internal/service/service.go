@@ -82,7 +82,7 @@ type State struct {
 	Kind      Kind      `json:"kind"`
 	Path      string    `json:"path"`              // of the definition
 	Installed bool      `json:"installed"`         // the definition exists
-	Missing   string    `json:"missing,omitempty"` // the program that the definition starts, if it is not there, as after an update that moved it
+	Missing   string    `json:"missing,omitempty"` // the program that the definition starts, if it is not there, as after an update
 	Enabled   bool      `json:"enabled"`           // it starts at log-in
 	Tray      bool      `json:"tray"`              // the icon starts at log-in
 	Running   bool      `json:"running"`

@@ -402,8 +402,8 @@ func (h *manager) reportRefused(p *presence) {
 	}
 }
 
-// noteFailure records why a device is not read. Neither a changed reason nor a failure soon after it could be opened again is a new failure:
-// a device that hangs and then fails, or that fails whenever it is read, would be retried for ever.
+// noteFailure records why a device is not read. Neither a changed reason nor a failure soon after it could be opened again is a new
+// failure: a device that hangs and then fails, or that fails whenever it is read, would be retried for ever.
 func (p *presence) noteFailure(err error) {
 	now := time.Now()
 	if p.err == nil && now.Sub(p.failed) >= 2*readRetry {
