@@ -41,7 +41,7 @@ func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	switch {
 	case h != nil && h.isRerouted(key):
 		if flag.Value.Known() {
-			d.violate("route", "%s does not record headset %d, and is reported with its mute: %v by %v", key.ID, h.index, flag.Value, flag.Origin)
+			d.violate("route", "%s does not record headset %d, and has its mute: %v by %v", key.ID, h.index, flag.Value, flag.Origin)
 		}
 	case h == nil, d.serverDown:
 		d.violate("ghost", "%s is reported and not there", key.ID)

@@ -51,7 +51,7 @@ type model struct {
 	Versions    []entry   `json:"versions"`                              // of the catalogue entry; a reload changes the version
 	Filtered    bool      `json:"filtered,omitempty"`                    // an echo canceller of the OS also shows its sound
 	LED         bool      `json:"led,omitempty" reduce:"empty"`          // a host may set the mute by an output report
-	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was just plugged in finds its headset only after a moment
+	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was plugged in takes a moment to find its headset
 	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
 }
 
@@ -117,7 +117,7 @@ type channel struct {
 	Stuck     bool    `json:"stuck,omitempty"`                  // after Busy it reports nothing until the next change
 	Twin      bool    `json:"twin,omitempty"`                   // it is reported on interface 0 or 1, at random
 	Both      bool    `json:"both,omitempty" reduce:"empty"`    // of a twin: it is reported on both
-	Property  uint8   `json:"property,omitempty"`               // byte 1 of request and answer; several properties share their reports; 0: none
+	Property  uint8   `json:"property,omitempty"`               // byte 1 of request and answer, where properties share reports; 0: none
 	BothWays  bool    `json:"both_ways,omitempty" reduce:"empty"`
 }
 
