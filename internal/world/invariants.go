@@ -66,7 +66,8 @@ func (h *headset) isRerouted(key devices.Key) bool { return key.ID == "echo."+h.
 // checkNoise checks what is said of a headset's noise suppression. Some catalogues say that it is always on.
 func (d *desk) checkNoise(rep devices.Report, h *headset) {
 	flag := rep.Flags[devices.NoiseSuppression]
-	if flag.Origin.Via != devices.ViaConst && len(rep.Endpoints)+len(rep.Namesakes) == 1 && flag.Value.Known() && flag.Value != devices.Of(h.noise) {
+	alone := len(rep.Endpoints)+len(rep.Namesakes) == 1
+	if flag.Origin.Via != devices.ViaConst && alone && flag.Value.Known() && flag.Value != devices.Of(h.noise) {
 		d.violate("noise", "the noise suppression of headset %d is %v, and reported as %v since %v by %v", h.index, h.noise, flag.Value,
 			flag.Since.Sub(d.began), flag.Origin)
 	}

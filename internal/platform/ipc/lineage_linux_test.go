@@ -203,7 +203,9 @@ func family(t *testing.T, script string, how *syscall.SysProcAttr) (shell int, p
 		_ = cmd.Wait()
 	})
 	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan() && lines.Scan())
+	for range 2 {
+		require.True(t, lines.Scan())
+	}
 	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
 	for _, e := range entries {
