@@ -61,6 +61,29 @@ func (s *SoundServer) LoadModule(ctx context.Context, name string, args ...strin
 	return reply.ModuleIndex, err
 }
 
+// MoveStreams moves all recording streams whose property key has the value to another source, as the mixers of desktops do.
+func (s *SoundServer) MoveStreams(ctx context.Context, key, value, source string) error {
+	var streams proto.GetSourceOutputInfoListReply
+	if err := s.request(ctx, "list streams", &proto.GetSourceOutputInfoList{}, &streams); err != nil {
+		return err
+	}
+	moved := false
+	for _, o := range streams {
+		if o.Properties[key].String() != value {
+			continue
+		}
+		move := proto.MoveSourceOutput{SourceOutputIndex: o.SourceOutpuIndex, DeviceIndex: proto.Undefined, DeviceName: source}
+		if err := s.request(ctx, "move a stream", &move, nil); err != nil {
+			return err
+		}
+		moved = true
+	}
+	if !moved {
+		return fmt.Errorf("testlab: no stream with %s = %q on the private %s", key, value, s.kind)
+	}
+	return nil
+}
+
 // UnloadModule unloads a module.
 func (s *SoundServer) UnloadModule(ctx context.Context, index uint32) error {
 	return s.request(ctx, fmt.Sprintf("unload module %d", index), &proto.UnloadModule{ModuleIndex: index}, nil)

@@ -1,12 +1,14 @@
 package audio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
@@ -31,6 +33,9 @@ type source struct {
 	last    pulse.Snapshot
 	version atomic.Pointer[string] // of the server, as it was read last
 	findUSB usbFinder
+	fed     atomic.Bool // some source may be fed by a stream: the streams matter
+	asked   time.Time   // when the streams were read last
+	silent  bool        // the server does not tell when they are moved
 }
 
 // New returns the source "audio". It looks up the address of the sound server for every new connection.
@@ -91,13 +96,17 @@ func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 		a.mark(sourceChanged, index)
 	case f == pulse.OnSink && t == pulse.Change:
 		a.mark(sinksChanged, 0)
+	case f == pulse.OnSourceOutput:
+		if a.fed.Load() {
+			a.mark(streamsChanged, 0)
+		}
 	default:
 		a.mark(allChanged, 0)
 	}
 }
 
-// watched are the facilities whose events matter. Clients and streams do not: our own enumeration makes clients come and go.
-var watched = []pulse.Facility{pulse.OnSource, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer}
+// watched are the facilities whose events matter. Clients do not: our own enumeration makes them come and go.
+var watched = []pulse.Facility{pulse.OnSource, pulse.OnSourceOutput, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer}
 
 // List reads what has changed since the last List, or everything if nothing is known to have changed. It fails without a server.
 func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
@@ -111,6 +120,9 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	}
 	a.retry.worked()
 	endpoints := endpointsOf(a.last, a.findUSB)
+	a.silent = a.last.Server.OnPipeWire() && slices.ContainsFunc(a.last.Sources, func(s pulse.Source) bool {
+		return a.last.Fed(s) && slices.ContainsFunc(endpoints, func(e devices.Endpoint) bool { return e.Virtual && e.ID == s.Name })
+	})
 	a.mixers.fill(ctx, endpoints)
 	a.mini.join(a.server, endpoints)
 	return endpoints, nil
@@ -149,29 +161,53 @@ func (a *source) disconnect() {
 		_ = a.conn.Close()
 		a.conn = nil
 	}
+	a.silent = false
 }
 
 // read brings a.last up to date. A mute is worth a question about its source alone: on a busy
 // server the whole list takes several times as long.
 func (a *source) read(ctx context.Context) (err error) {
 	what, index := a.pending.take()
-	switch what &^ (mixerChanged | miniaudioChanged) {
-	case sourceChanged:
+	if a.untilMoves() == 1 {
+		what |= streamsChanged
+	}
+	if what == 0 || what&allChanged != 0 { // 0: nothing is known to have changed, asked to look afresh
+		return a.readAll(ctx)
+	}
+	if what&sourceChanged != 0 {
 		err = a.readSource(ctx, index)
-	case sinksChanged:
+	}
+	if err == nil && what&sinksChanged != 0 {
 		a.last.Sinks, err = a.conn.Sinks(ctx)
-	case 0:
-		if what == 0 { // nothing is known to have changed: asked to look afresh
-			err = a.readAll(ctx)
-		}
-	default:
-		err = a.readAll(ctx)
+	}
+	if err == nil && what&streamsChanged != 0 {
+		err = a.readStreams(ctx)
 	}
 	return err
 }
 
+func (a *source) readStreams(ctx context.Context) (err error) {
+	a.asked = time.Now()
+	a.last.Outputs, err = a.conn.SourceOutputs(ctx)
+	return err
+}
+
+// movesInterval is how often streams are read because the server may not tell when one is moved. pipewire-pulse 0.3.65 does not.
+const movesInterval = time.Second
+
+// untilMoves returns how long to wait until the streams are read although no event has come; 1 ns if it is time, 0 for ever.
+func (a *source) untilMoves() time.Duration {
+	if !a.silent {
+		return 0
+	}
+	return max(time.Until(a.asked.Add(movesInterval)), 1)
+}
+
 func (a *source) readAll(ctx context.Context) (err error) {
+	a.fed.Store(true) // until it is known
+	a.asked = time.Now()
 	a.last, err = a.conn.Snapshot(ctx)
+	a.fed.Store(slices.ContainsFunc(a.last.Sources, pulse.Source.IsVirtual))
 	version := a.last.Server.PackageName + " " + a.last.Server.PackageVersion
 	a.version.Store(&version)
 	a.mixers.changed()
@@ -188,10 +224,15 @@ func (a *source) readSource(ctx context.Context, index uint32) error {
 	if errors.Is(err, pulse.ErrNoEntity) { // it has gone since
 		return a.readAll(ctx)
 	}
-	if err == nil {
-		a.last.Sources[i] = source
+	if err != nil {
+		return err
 	}
-	return err
+	muted := source.Mute != a.last.Sources[i].Mute
+	a.last.Sources[i] = source
+	if a.fed.Load() && !muted { // it may run or rest because a stream has come or left
+		return a.readStreams(ctx)
+	}
+	return nil
 }
 
 // Notes says what is missing from the last List.
@@ -203,7 +244,7 @@ func (a *source) Wait(ctx context.Context) error {
 	if a.conn != nil {
 		gone = a.conn.Done()
 	}
-	_, err := a.changed.Wait(ctx, a.retry.wait(), gone)
+	_, err := a.changed.Wait(ctx, cmp.Or(a.retry.wait(), a.untilMoves()), gone)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}

@@ -146,7 +146,7 @@ func TestAudioEchoCancel(t *testing.T) {
 		require.NoError(t, err)
 		o := f.until("the cleaned source", func(o devices.Observation) bool {
 			e := find(o, devices.AudioInput, "cleaned")
-			return e != nil && e.Effects[devices.EchoCancellation].Known()
+			return e != nil && e.Effects[devices.EchoCancellation].Known() && e.Master != ""
 		})
 		e := find(o, devices.AudioInput, "cleaned")
 		require.True(t, e.Virtual)
@@ -159,6 +159,68 @@ func TestAudioEchoCancel(t *testing.T) {
 			return o.Err == nil && find(o, devices.AudioInput, "cleaned") == nil
 		})
 	})
+}
+
+// TestAudioMasterIsWhatIsRecorded: not what the canceller was told to record when it was loaded.
+func TestAudioMasterIsWhatIsRecorded(t *testing.T) {
+	testlab.ForEachSound(t, func(t *testing.T, s *testlab.SoundServer) {
+		ctx := platformtest.Deadline(t)
+		hs, err := s.PlugHeadset(ctx, acme)
+		require.NoError(t, err)
+		other := acme
+		other.Name, other.Serial = "desk", "A2"
+		desk, err := s.PlugHeadset(ctx, other)
+		require.NoError(t, err)
+		require.NoError(t, s.SetDefaultSource(ctx, desk.SourceName))
+		f := watch(t, audioOf(s))
+		master := func(id, want string) func(devices.Observation) bool {
+			return func(o devices.Observation) bool {
+				e := find(o, devices.AudioInput, id)
+				return e != nil && e.Virtual && e.Master == want
+			}
+		}
+		stream := map[testlab.SoundKind]string{testlab.PulseAudio: "Echo-Cancel Source Stream", testlab.PipeWire: "Echo-Cancel Capture"}[s.Kind()]
+
+		cleaned, err := s.LoadModule(ctx, "module-echo-cancel", "source_master="+hs.SourceName, "sink_master="+hs.SinkName, "source_name=cleaned", "sink_name=out")
+		require.NoError(t, err)
+		f.until("the microphone that it was told to record", master("cleaned", hs.SourceName))
+		for _, mic := range []*testlab.PluggedHeadset{desk, hs, desk} {
+			f.until("the microphone that the user has chosen for it", func(o devices.Observation) bool {
+				if master("cleaned", mic.SourceName)(o) {
+					return true
+				}
+				// WirePlumber overlooks a move while it still links the stream.
+				require.NoError(t, s.MoveStreams(ctx, "media.name", stream, mic.SourceName))
+				return false
+			})
+		}
+
+		_, err = s.LoadModule(ctx, "module-remap-source", "master=cleaned", "source_name=again")
+		require.NoError(t, err)
+		f.until("a filter behind a filter", master("again", "cleaned"))
+		require.NoError(t, s.UnloadModule(ctx, cleaned))
+		f.until("the canceller gone", func(o devices.Observation) bool {
+			again := find(o, devices.AudioInput, "again") // PulseAudio unloads it, too, or moves its stream
+			return o.Err == nil && find(o, devices.AudioInput, "cleaned") == nil && (again == nil || again.Master != "cleaned")
+		})
+
+		_, err = s.LoadModule(ctx, "module-echo-cancel", "source_name=free", "sink_name=out2")
+		require.NoError(t, err)
+		f.until("the default, which it records without being told", master("free", desk.SourceName))
+	})
+}
+
+// TestStreamsMatterOnlyToVirtualSources: those of programs come and go all the time.
+func TestStreamsMatterOnlyToVirtualSources(t *testing.T) {
+	a := newSource(Options{})
+	a.onEvent(pulse.OnSourceOutput, pulse.New, 1)
+	what, _ := a.pending.take()
+	require.Zero(t, what)
+	a.fed.Store(true)
+	a.onEvent(pulse.OnSourceOutput, pulse.Change, 1)
+	a.onEvent(pulse.OnSource, pulse.Change, 2)
+	what, _ = a.pending.take()
+	require.Equal(t, streamsChanged|sourceChanged, what, "nothing that needs a full reading")
 }
 
 func TestAudioDefaultChange(t *testing.T) {

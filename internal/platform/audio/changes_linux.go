@@ -5,10 +5,11 @@ import "sync"
 // changeSet is a set of what events are about.
 type changeSet uint8
 
-// Everything but the first four requires a full reading.
+// Each has its own reading; allChanged is for what requires a full one.
 const (
 	sourceChanged    changeSet = 1 << iota // one source
 	sinksChanged                           // some sinks
+	streamsChanged                         // some streams that record
 	mixerChanged                           // an ALSA card has been read
 	miniaudioChanged                       // miniaudio has a result
 	allChanged

@@ -47,14 +47,17 @@ func endpointsOf(s pulse.Snapshot, findUSB usbFinder) []devices.Endpoint {
 		e.MuteInHardware = src.MuteInHardware()
 		if p, ok := pulse.ProcessingOf(cancels, src); ok {
 			e.Virtual = true
-			e.Master = cmp.Or(p.SourceMaster, e.Master)
 			e.Effects = effectsOf(p)
+		}
+		if e.Virtual {
+			e.Master = s.MasterOf(src)
 		}
 		out = append(out, e)
 	}
 	for _, sink := range s.Sinks {
 		e := endpointOf(sink.Device, s.Cards, findUSB)
 		e.Type = devices.AudioOutput
+		e.Master = sink.Properties["device.master_device"] // what it was made for: no flag depends on it
 		e.Default = sink.Name == s.Server.DefaultSink
 		out = append(out, e)
 	}
@@ -74,7 +77,6 @@ func endpointOf(d pulse.Device, cards []pulse.Card, findUSB usbFinder) devices.E
 		VID:     linux.HexID(lastPart(prop("device.vendor.id"))),
 		PID:     linux.HexID(lastPart(prop("device.product.id"))),
 		Serial:  prop("device.serial"),
-		Master:  d.Properties["device.master_device"],
 		Plugged: plugged(d.Plugged),
 		Mute:    devices.Of(d.Mute),
 		SeenBy:  []string{"pulse"},

@@ -42,6 +42,7 @@ const (
 	cmdSourceInfo    = 23
 	cmdSourceList    = 24
 	cmdModuleList    = 26
+	cmdOutputList    = 32
 	cmdSubscribe     = 35
 	cmdSetSourceMute = 40
 	cmdEvent         = 66

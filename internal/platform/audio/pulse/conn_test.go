@@ -146,10 +146,10 @@ func TestMalformedReplyKeepsTheConnection(t *testing.T) {
 	c, f := connect(t, Options{})
 	go func() {
 		f.reply(f.expect(cmdSourceList), func(e *encoder) { e.str("nonsense") })
-		for _, command := range []uint32{cmdServerInfo, cmdSourceList, cmdSinkList, cmdCardList} {
+		for _, command := range []uint32{cmdServerInfo, cmdSourceList, cmdSinkList, cmdCardList, cmdModuleList} {
 			f.reply(f.expect(command), nil)
 		}
-		f.reply(f.expect(cmdModuleList), func(e *encoder) { e.u32(1) })
+		f.reply(f.expect(cmdOutputList), func(e *encoder) { e.u32(1) })
 	}()
 	_, err := c.Sources(context.Background())
 	require.ErrorIs(t, err, errMalformed)

@@ -235,9 +235,12 @@ func (d *decoder) entries(yield func() bool) {
 
 func (d *decoder) skipFormats() {
 	for range d.u8() {
-		if !d.tag(tagFormat) {
-			return
-		}
+		d.skipFormat()
+	}
+}
+
+func (d *decoder) skipFormat() {
+	if d.tag(tagFormat) {
 		d.u8()
 		d.props()
 	}

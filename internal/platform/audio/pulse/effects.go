@@ -8,12 +8,11 @@ import (
 	"sidetone/internal/devices"
 )
 
-// EchoCancel describes a loaded echo canceller: the source that it has made, its microphone, and what it does to the sound. Unknown
+// EchoCancel describes a loaded echo canceller: the source that it has made, and what it does to the sound. Unknown
 // fields are "" or Unknown.
 type EchoCancel struct {
 	Module           uint32 // index of the module
 	SourceName       string // the source that it has made
-	SourceMaster     string // the source whose sound it processes
 	EchoCancellation devices.Tri
 	NoiseSuppression devices.Tri
 	GainControl      devices.Tri
@@ -24,7 +23,7 @@ type EchoCancel struct {
 // EchoCancels returns the echo cancellers among modules. It reads their arguments and adds the defaults of the server, where they are the
 // same in all its versions.
 func EchoCancels(server ServerInfo, modules []Module) []EchoCancel {
-	onPipeWire := strings.Contains(server.PackageName, "PipeWire")
+	onPipeWire := server.OnPipeWire()
 	var list []EchoCancel
 	for _, m := range modules {
 		switch {
@@ -75,9 +74,6 @@ func agreement(a, b EchoCancel) EchoCancel {
 	a.EchoCancellation = agree(a.EchoCancellation, b.EchoCancellation)
 	a.NoiseSuppression = agree(a.NoiseSuppression, b.NoiseSuppression)
 	a.GainControl = agree(a.GainControl, b.GainControl)
-	if a.SourceMaster != b.SourceMaster {
-		a.SourceMaster = ""
-	}
 	return a
 }
 
@@ -98,10 +94,9 @@ func pulseAudioEchoCancel(m Module) EchoCancel {
 	if !ok {
 		return e
 	}
-	e.SourceMaster = args["source_master"]
 	e.SourceName = args["source_name"]
-	if e.SourceName == "" && e.SourceMaster != "" {
-		e.SourceName = e.SourceMaster + ".echo-cancel"
+	if master := args["source_master"]; e.SourceName == "" && master != "" {
+		e.SourceName = master + ".echo-cancel"
 	}
 	options, ok := moduleArguments(args["aec_args"])
 	if !ok {
@@ -144,7 +139,6 @@ func pipeWirePulseEchoCancel(m Module) EchoCancel {
 	if !ok {
 		return e
 	}
-	e.SourceMaster = args["source_master"]
 	e.SourceName = cmp.Or(args["source_name"], pipeWireSource)
 	if method := args["aec_method"]; method != "" && method != "webrtc" {
 		return e
@@ -179,8 +173,6 @@ func nativeEchoCancel(m Module) EchoCancel {
 		return e
 	}
 	e.SourceName = cmp.Or(spaText(spaSub(args, "source.props"), "node.name"), pipeWireSource)
-	capture := spaSub(args, "capture.props")
-	e.SourceMaster = nodeName(cmp.Or(spaText(capture, "target.object"), spaText(capture, "node.target")))
 	if cmp.Or(spaText(args, "library.name"), pipeWireLibrary) != pipeWireLibrary {
 		return e
 	}
@@ -218,14 +210,6 @@ func spaSub(m map[string]any, key string) map[string]any {
 func spaText(m map[string]any, key string) string {
 	s, _ := m[key].(string)
 	return s
-}
-
-// nodeName returns target unless it is an object's number, which is no name.
-func nodeName(target string) string {
-	if _, err := strconv.ParseInt(target, 10, 64); err == nil {
-		return ""
-	}
-	return target
 }
 
 // boolOr returns the value of a PulseAudio option, fallback if it is missing, and Unknown if it is no boolean.

@@ -22,7 +22,7 @@ var (
 
 func TestEchoCancels(t *testing.T) {
 	type want struct {
-		source, master    string
+		source            string
 		echo, noise, gain devices.Tri
 	}
 	for _, c := range []struct {
@@ -31,41 +31,41 @@ func TestEchoCancels(t *testing.T) {
 		want   want
 	}{
 		// PulseAudio: webrtc and speex have everything on by default.
-		{onPulseAudio, "", want{"", "", yes, yes, yes}},
-		{onPulseAudio, "source_master=mic sink_master=spk", want{"mic.echo-cancel", "mic", yes, yes, yes}},
-		{onPulseAudio, "source_name=ec source_master=mic sink_name=es aec_method=webrtc", want{"ec", "mic", yes, yes, yes}},
-		{onPulseAudio, `source_name=ec aec_method=webrtc aec_args="analog_gain_control=0 noise_suppression=0"`, want{"ec", "", yes, no, no}},
-		{onPulseAudio, `source_name=ec aec_args="analog_gain_control=0 digital_gain_control=1 noise_suppression=1"`, want{"ec", "", yes, yes, yes}},
-		{onPulseAudio, `aec_args='noise_suppression=off analog_gain_control=No'`, want{"", "", yes, no, no}},
-		{onPulseAudio, `aec_args=noise_suppression=0`, want{"", "", yes, no, yes}},
-		{onPulseAudio, `aec_args=agc=0\ denoise=1`, want{"", "", yes, yes, no}},
-		{onPulseAudio, `aec_args="noise_suppression=perhaps"`, want{"", "", yes, unknown, yes}},
-		{onPulseAudio, `aec_method=speex`, want{"", "", yes, yes, yes}},
-		{onPulseAudio, `aec_method=speex aec_args="agc=0 denoise=0"`, want{"", "", yes, no, no}},
-		{onPulseAudio, `aec_method=adrian`, want{"", "", yes, no, no}},
-		{onPulseAudio, `aec_method=null`, want{"", "", no, no, no}},
-		{onPulseAudio, `source_name=ec aec_method=newest`, want{"ec", "", unknown, unknown, unknown}},
-		{onPulseAudio, `source_name=ec aec_args="broken`, want{"", "", unknown, unknown, unknown}},
-		{onPulseAudio, `source_name=ec aec_args="no pairs"`, want{"ec", "", unknown, unknown, unknown}},
+		{onPulseAudio, "", want{"", yes, yes, yes}},
+		{onPulseAudio, "source_master=mic sink_master=spk", want{"mic.echo-cancel", yes, yes, yes}},
+		{onPulseAudio, "source_name=ec source_master=mic sink_name=es aec_method=webrtc", want{"ec", yes, yes, yes}},
+		{onPulseAudio, `source_name=ec aec_method=webrtc aec_args="analog_gain_control=0 noise_suppression=0"`, want{"ec", yes, no, no}},
+		{onPulseAudio, `source_name=ec aec_args="analog_gain_control=0 digital_gain_control=1 noise_suppression=1"`, want{"ec", yes, yes, yes}},
+		{onPulseAudio, `aec_args='noise_suppression=off analog_gain_control=No'`, want{"", yes, no, no}},
+		{onPulseAudio, `aec_args=noise_suppression=0`, want{"", yes, no, yes}},
+		{onPulseAudio, `aec_args=agc=0\ denoise=1`, want{"", yes, yes, no}},
+		{onPulseAudio, `aec_args="noise_suppression=perhaps"`, want{"", yes, unknown, yes}},
+		{onPulseAudio, `aec_method=speex`, want{"", yes, yes, yes}},
+		{onPulseAudio, `aec_method=speex aec_args="agc=0 denoise=0"`, want{"", yes, no, no}},
+		{onPulseAudio, `aec_method=adrian`, want{"", yes, no, no}},
+		{onPulseAudio, `aec_method=null`, want{"", no, no, no}},
+		{onPulseAudio, `source_name=ec aec_method=newest`, want{"ec", unknown, unknown, unknown}},
+		{onPulseAudio, `source_name=ec aec_args="broken`, want{"", unknown, unknown, unknown}},
+		{onPulseAudio, `source_name=ec aec_args="no pairs"`, want{"ec", unknown, unknown, unknown}},
 
 		// pipewire-pulse: gain control is off by default. PulseAudio's words in aec_args are
 		// overlooked by old versions (seen on 0.3.65) and translated by new ones.
-		{onPipeWire, "", want{"echo-cancel-source", "", yes, yes, no}},
-		{onPipeWire, "source_name=ec source_master=mic sink_name=es sink_master=spk", want{"ec", "mic", yes, yes, no}},
-		{onPipeWire, `source_name=ec aec_args="analog_gain_control=1 noise_suppression=0"`, want{"ec", "", yes, unknown, unknown}},
-		{onPipeWire, `source_name=ec aec_args="analog_gain_control=0 noise_suppression=1"`, want{"ec", "", yes, yes, no}},
-		{onPipeWire, `source_name=ec aec_args="analog_gain_control=1 digital_gain_control=0"`, want{"ec", "", yes, yes, no}},
-		{onPipeWire, `source_name=ec aec_args="webrtc.gain_control=true webrtc.noise_suppression=false"`, want{"ec", "", yes, no, yes}},
-		{onPipeWire, `source_name=ec aec_args="webrtc.gain_control=yes"`, want{"ec", "", yes, yes, unknown}},
-		{onPipeWire, `source_name=ec aec_args="{ webrtc.gain_control = true }"`, want{"ec", "", yes, unknown, unknown}},
-		{onPipeWire, `source_name=ec aec_method=webrtc`, want{"ec", "", yes, yes, no}},
-		{onPipeWire, `source_name=ec aec_method=null`, want{"ec", "", unknown, unknown, unknown}},
-		{onPipeWire, `source_name="ec`, want{"", "", unknown, unknown, unknown}},
+		{onPipeWire, "", want{"echo-cancel-source", yes, yes, no}},
+		{onPipeWire, "source_name=ec source_master=mic sink_name=es sink_master=spk", want{"ec", yes, yes, no}},
+		{onPipeWire, `source_name=ec aec_args="analog_gain_control=1 noise_suppression=0"`, want{"ec", yes, unknown, unknown}},
+		{onPipeWire, `source_name=ec aec_args="analog_gain_control=0 noise_suppression=1"`, want{"ec", yes, yes, no}},
+		{onPipeWire, `source_name=ec aec_args="analog_gain_control=1 digital_gain_control=0"`, want{"ec", yes, yes, no}},
+		{onPipeWire, `source_name=ec aec_args="webrtc.gain_control=true webrtc.noise_suppression=false"`, want{"ec", yes, no, yes}},
+		{onPipeWire, `source_name=ec aec_args="webrtc.gain_control=yes"`, want{"ec", yes, yes, unknown}},
+		{onPipeWire, `source_name=ec aec_args="{ webrtc.gain_control = true }"`, want{"ec", yes, unknown, unknown}},
+		{onPipeWire, `source_name=ec aec_method=webrtc`, want{"ec", yes, yes, no}},
+		{onPipeWire, `source_name=ec aec_method=null`, want{"ec", unknown, unknown, unknown}},
+		{onPipeWire, `source_name="ec`, want{"", unknown, unknown, unknown}},
 	} {
 		t.Run(c.server.PackageName+" "+c.arg, func(t *testing.T) {
 			got := EchoCancels(c.server, []Module{{Index: 9, Name: "module-echo-cancel", Argument: c.arg}})
 			require.Equal(t, []EchoCancel{{
-				Module: 9, SourceName: c.want.source, SourceMaster: c.want.master,
+				Module: 9, SourceName: c.want.source,
 				EchoCancellation: c.want.echo, NoiseSuppression: c.want.noise, GainControl: c.want.gain,
 			}}, got)
 		})
@@ -84,9 +84,9 @@ func TestNativeEchoCancels(t *testing.T) {
 		   capture.props = { target.object = "alsa_input.x" node.target = old }
 		   source.props = { node.name = "ec_src" node.description = "Desk \"mic\"" audio.position = [ FL FR ] }
 		   sink.props = { node.name = ec_sink }
-		}`: {SourceName: "ec_src", SourceMaster: "alsa_input.x", EchoCancellation: yes, NoiseSuppression: no, GainControl: yes},
+		}`: {SourceName: "ec_src", EchoCancellation: yes, NoiseSuppression: no, GainControl: yes},
 		`{ aec.args = "webrtc.gain_control = 1" capture.props = { node.target = mic } }`: {
-			SourceName: "echo-cancel-source", SourceMaster: "mic", EchoCancellation: yes, NoiseSuppression: yes, GainControl: yes,
+			SourceName: "echo-cancel-source", EchoCancellation: yes, NoiseSuppression: yes, GainControl: yes,
 		},
 		`{ aec.args = "{ webrtc.gain_control" capture.props = { target.object = 42 } }`: {
 			SourceName: "echo-cancel-source", EchoCancellation: yes,
@@ -147,13 +147,13 @@ func TestProcessingOf(t *testing.T) {
 	_, ok := ProcessingOf(nil, s)
 	require.False(t, ok)
 
-	a := EchoCancel{Module: 1, SourceName: "ec", SourceMaster: "mic", EchoCancellation: yes, NoiseSuppression: yes, GainControl: no}
+	a := EchoCancel{Module: 1, SourceName: "ec", EchoCancellation: yes, NoiseSuppression: yes, GainControl: no}
 	other := EchoCancel{Module: 2, SourceName: "other"}
 	got, ok := ProcessingOf([]EchoCancel{other, a}, s)
 	require.True(t, ok)
 	require.Equal(t, a, got)
 
-	b := EchoCancel{Module: 3, SourceName: "ec", SourceMaster: "mic2", EchoCancellation: yes, NoiseSuppression: no, GainControl: no}
+	b := EchoCancel{Module: 3, SourceName: "ec", EchoCancellation: yes, NoiseSuppression: no, GainControl: no}
 	got, ok = ProcessingOf([]EchoCancel{a, b, other}, s)
 	require.True(t, ok)
 	require.Equal(t, EchoCancel{Module: 1, SourceName: "ec", EchoCancellation: yes, NoiseSuppression: unknown, GainControl: no}, got)

@@ -13,6 +13,7 @@ func DialVersion(ctx context.Context, address string, o Options, version uint32)
 // Lists are the requests of Snapshot by the names of their recorded replies.
 var Lists = map[string]request{
 	"server": askServer, "sources": askSources, "sinks": askSinks, "cards": askCards, "modules": askModules,
+	"outputs": askOutputs,
 }
 
 // Raw returns the body of the reply to one of Lists.

@@ -68,6 +68,23 @@ func plugged(d *decoder) (list []devices.Tri) {
 	return list
 }
 
+func sourceOutput(d *decoder) SourceOutput {
+	o := SourceOutput{Index: d.u32()}
+	d.skip(tagString) // name
+	o.OwnerModule = d.u32()
+	d.skip(tagU32) // client
+	o.Source = d.u32()
+	d.skip(tagSampleSpec, tagChannelMap, tagUsec, tagUsec, tagString, tagString) // the usecs are latencies, the strings resampler and driver
+	o.Properties = d.props()
+	d.bool() // corked
+	d.skip(tagCVolume)
+	d.bool() // muted
+	d.bool() // has a volume
+	d.bool() // the volume can be set
+	d.skipFormat()
+	return o
+}
+
 func card(d *decoder) Card {
 	c := Card{Index: d.u32()}
 	d.skip(tagString, tagU32, tagString) // name, owner module, driver

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,8 +181,13 @@ func TestSecondOpinion(t *testing.T) {
 		plug(t, s)
 		_, err := s.LoadModule(deadline(t), "module-echo-cancel", "source_name=ec")
 		require.NoError(t, err)
-		ours, err := dial(t, s, nil).Snapshot(deadline(t))
-		require.NoError(t, err)
+		c := dial(t, s, nil)
+		var ours pulse.Snapshot
+		testlab.Eventually(t, "every stream has its source", func() bool {
+			ours, err = c.Snapshot(deadline(t))
+			require.NoError(t, err)
+			return !slices.ContainsFunc(ours.Outputs, func(o pulse.SourceOutput) bool { return o.Source == pulse.InvalidIndex })
+		})
 		other := dialOther(t, s)
 
 		var sources proto.GetSourceInfoListReply
@@ -218,6 +224,17 @@ func TestSecondOpinion(t *testing.T) {
 			require.Equal(t, theirs.ModuleIndex, ours.Modules[i].Index)
 			require.Equal(t, theirs.ModuleName, ours.Modules[i].Name)
 			require.Equal(t, theirs.ModuleArgs, ours.Modules[i].Argument)
+		}
+		var outputs proto.GetSourceOutputInfoListReply
+		require.NoError(t, other.Request(&proto.GetSourceOutputInfoList{}, &outputs))
+		require.NotEmpty(t, outputs)
+		require.Len(t, ours.Outputs, len(outputs))
+		for i, theirs := range outputs {
+			o := ours.Outputs[i]
+			require.Equal(t, theirs.SourceOutpuIndex, o.Index)
+			require.Equal(t, theirs.ModuleIndex, o.OwnerModule)
+			require.Equal(t, theirs.SourceIndex, o.Source)
+			require.Equal(t, theirs.Properties["media.name"].String(), o.Properties["media.name"])
 		}
 	})
 }
@@ -493,7 +510,6 @@ func TestEchoCanceller(t *testing.T) {
 				return ok
 			})
 			require.Equal(t, module, e.Module)
-			require.Equal(t, h.SourceName, e.SourceMaster)
 			require.Equal(t, devices.True, e.EchoCancellation)
 			require.Equal(t, devices.True, e.NoiseSuppression)
 			gain := devices.Of(s.Kind() == testlab.PulseAudio && len(args) == 2) // only PulseAudio's default is on

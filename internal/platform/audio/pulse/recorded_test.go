@@ -29,6 +29,12 @@ func recordings(tb testing.TB) []recording {
 	return list
 }
 
+// has reports whether a list was recorded. Those of -usb are older than the list of streams.
+func (r recording) has(name string) bool {
+	_, err := os.Stat(filepath.Join(string(r), name))
+	return err == nil
+}
+
 func (r recording) read(tb testing.TB, name string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(filepath.Join(string(r), name))
@@ -51,6 +57,10 @@ func (r recording) parse(tb testing.TB) Snapshot {
 	require.NoError(tb, err)
 	s.Modules, err = parse(r.read(tb, "modules.bin"), ourVersion, listOf(module))
 	require.NoError(tb, err)
+	if r.has("outputs.bin") {
+		s.Outputs, err = parse(r.read(tb, "outputs.bin"), ourVersion, listOf(sourceOutput))
+		require.NoError(tb, err)
+	}
 	return s
 }
 
@@ -64,20 +74,26 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedCut cuts every real reply at every byte.
+// TestRecordedCut cuts real replies at every byte.
 func TestRecordedCut(t *testing.T) {
 	for _, r := range recordings(t) {
-		b := r.read(t, "sources.bin")
-		whole := 0
-		for n := range b {
-			list, err := parse(b[:n], ourVersion, listOf(source))
-			if err == nil { // cut between two sources
-				whole++
-				require.Len(t, list, whole-1)
-				continue
-			}
-			require.ErrorIs(t, err, errMalformed)
+		cutAnywhere(t, r.read(t, "sources.bin"), source)
+		if r.has("outputs.bin") {
+			cutAnywhere(t, r.read(t, "outputs.bin"), sourceOutput)
 		}
+	}
+}
+
+func cutAnywhere[T any](t *testing.T, b []byte, entry func(*decoder) T) {
+	whole := 0
+	for n := range b {
+		list, err := parse(b[:n], ourVersion, listOf(entry))
+		if err == nil { // cut between two of them
+			whole++
+			require.Len(t, list, whole-1)
+			continue
+		}
+		require.ErrorIs(t, err, errMalformed)
 	}
 }
 

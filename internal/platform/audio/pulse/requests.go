@@ -20,11 +20,17 @@ var (
 	askSinks   = request{what: "list sinks", command: cmdSinkList}
 	askCards   = request{what: "list cards", command: cmdCardList}
 	askModules = request{what: "list modules", command: cmdModuleList}
+	askOutputs = request{what: "list recording streams", command: cmdOutputList}
 )
 
 // Sinks returns all sinks.
 func (c *Conn) Sinks(ctx context.Context) ([]Sink, error) {
 	return askFor(ctx, c, askSinks, listOf(sink))
+}
+
+// SourceOutputs returns all streams that record.
+func (c *Conn) SourceOutputs(ctx context.Context) ([]SourceOutput, error) {
+	return askFor(ctx, c, askOutputs, listOf(sourceOutput))
 }
 
 // Source returns the source with the given index, or an error that wraps ErrNoEntity.
@@ -35,21 +41,22 @@ func (c *Conn) Source(ctx context.Context, index uint32) (Source, error) {
 	}}, source)
 }
 
-// Snapshot reads everything in one round trip. The server answers the five requests one after another, so a change in between may show in
+// Snapshot reads everything in one round trip. The server answers the six requests one after another, so a change in between may show in
 // only some of the lists; its event is the reason to read again.
 func (c *Conn) Snapshot(ctx context.Context) (Snapshot, error) {
-	asked := []request{askServer, askSources, askSinks, askCards, askModules}
+	asked := []request{askServer, askSources, askSinks, askCards, askModules, askOutputs}
 	bodies, err := c.ask(ctx, asked...)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	var s Snapshot
-	var errs [5]error
+	var errs [6]error
 	s.Server, errs[0] = parse(bodies[0], c.version, serverInfo)
 	s.Sources, errs[1] = parse(bodies[1], c.version, listOf(source))
 	s.Sinks, errs[2] = parse(bodies[2], c.version, listOf(sink))
 	s.Cards, errs[3] = parse(bodies[3], c.version, listOf(card))
 	s.Modules, errs[4] = parse(bodies[4], c.version, listOf(module))
+	s.Outputs, errs[5] = parse(bodies[5], c.version, listOf(sourceOutput))
 	for i, err := range errs {
 		if err != nil {
 			return Snapshot{}, explain(asked[i].what, c.address, err)

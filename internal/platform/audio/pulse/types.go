@@ -3,7 +3,11 @@
 // deadline, malformed data is an error and never a panic, and Conn.Done reports a lost connection.
 package pulse
 
-import "sidetone/internal/devices"
+import (
+	"strings"
+
+	"sidetone/internal/devices"
+)
 
 // InvalidIndex means "none" in place of an index.
 const InvalidIndex = 0xFFFFFFFF
@@ -42,6 +46,9 @@ func (s Source) IsMonitor() bool {
 	return s.MonitorOfSinkIndex != InvalidIndex || s.MonitorOfSink != "" || s.Properties["device.class"] == "monitor"
 }
 
+// IsVirtual reports whether s is neither a monitor nor backed by hardware.
+func (s Source) IsVirtual() bool { return s.Flags&FlagHardware == 0 && !s.IsMonitor() }
+
 // MuteInHardware reports whether s is a real device that applies its mute itself. The server's mute flag alone is no proof, since virtual
 // sources have it, too.
 func (s Source) MuteInHardware() bool {
@@ -56,6 +63,14 @@ type Sink struct{ Device }
 type Card struct {
 	Index      uint32
 	Properties map[string]string
+}
+
+// SourceOutput is a stream that records, of a program or of a part of the server, such as the microphone's side of an echo canceller.
+type SourceOutput struct {
+	Index       uint32
+	OwnerModule uint32 // index, InvalidIndex if it is not a module's
+	Source      uint32 // index of the source that it records now, InvalidIndex if none
+	Properties  map[string]string
 }
 
 // Module is a loaded part of the server.
@@ -73,6 +88,9 @@ type ServerInfo struct {
 	DefaultSource  string
 }
 
+// OnPipeWire reports whether it is PipeWire.
+func (s ServerInfo) OnPipeWire() bool { return strings.Contains(s.PackageName, "PipeWire") }
+
 // Snapshot is all that this package reads of a server.
 type Snapshot struct {
 	Server  ServerInfo
@@ -80,6 +98,7 @@ type Snapshot struct {
 	Sinks   []Sink
 	Cards   []Card
 	Modules []Module
+	Outputs []SourceOutput
 }
 
 // Facility is a kind of object that events are about.
@@ -87,11 +106,12 @@ type Facility uint8
 
 // The facilities of interest.
 const (
-	OnSink   Facility = 0
-	OnSource Facility = 1
-	OnModule Facility = 4
-	OnServer Facility = 7 // a default device changed; the index means nothing
-	OnCard   Facility = 9
+	OnSink         Facility = 0
+	OnSource       Facility = 1
+	OnSourceOutput Facility = 3 // Change also when it was moved to another source
+	OnModule       Facility = 4
+	OnServer       Facility = 7 // a default device changed; the index means nothing
+	OnCard         Facility = 9
 )
 
 // EventType is what happened to an object.
