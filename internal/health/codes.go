@@ -138,6 +138,7 @@ const (
 	HIDSilent         Code = "flags.hid_silent"
 
 	HIDFirmwareUnknown Code = "flags.hid_firmware_unknown"
+	HIDReportShort     Code = "flags.hid_report_short"
 
 	// What the vendor's software pushes.
 	PushInForce      Code = "pushes.in_force"

@@ -117,11 +117,14 @@ func TestFailedSet(t *testing.T) {
 
 // What another program has set meanwhile is not read as the answer: the report is set and read again until it is of what was set.
 func TestAnotherProgramSetsSomethingElse(t *testing.T) {
-	const set, get = "hidraw0 feature 22 01", "hidraw0 feature 22"
+	const set, get = "hidraw0 feature 22 01 00", "hidraw0 feature 22"
 	w := newWorld(t, `
     sources: [{field: hardware_mute, hid_query: {feature: "22 01", delay_ms: 30, expect: [{byte: 1, eq: 1}], value: {byte: 2, on: [1], off: [0]}, ask_on: [{byte: 0, eq: 9}]}}]
 `)
-	w.apply(at("hidraw0", reports(1, 2, 9)))
+	w.apply(at("hidraw0", []byte{ // input report 9 of one byte, feature report 22 of two
+		0x06, 0x00, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08, 0x85, 9, 0x95, 1, 0x09, 0x02, 0x81, 0x02,
+		0x85, 0x22, 0x95, 2, 0x09, 0x04, 0xb1, 0x02, 0xc0,
+	}))
 	ask := func(answer ...byte) string {
 		require.Equal(t, set, w.asked())
 		w.apply(w.answer(set, 0x22, 1))

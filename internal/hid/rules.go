@@ -287,6 +287,9 @@ func (r *Rule) found(desc *descriptor.Descriptor) bool {
 	if desc == nil {
 		return r.Usage == nil && (r.Query == nil || r.Query.Field == nil) // the others work without a descriptor
 	}
+	if r.readsBeyond(desc) {
+		return false
+	}
 	switch {
 	case r.Usage != nil:
 		return len(r.Usage.fields(desc)) > 0
@@ -297,6 +300,55 @@ func (r *Rule) found(desc *descriptor.Descriptor) bool {
 		return ok && q.fits(desc)
 	}
 	return false
+}
+
+// isTooLong reports whether the device has the report that the rule reads, but a shorter one.
+func (r *Rule) isTooLong(d Device, desc *descriptor.Descriptor) bool {
+	return desc != nil && r.matches(d) && r.Firmware.has(d.Version) && (r.Interface == nil || *r.Interface == d.Interface) && r.readsBeyond(desc)
+}
+
+// readsBeyond reports whether the rule reads a byte that its report does not have, as where one model has two buses with reports of their
+// own. What a system appends to a report must not be taken for a state.
+func (r *Rule) readsBeyond(desc *descriptor.Descriptor) bool {
+	switch {
+	case r.Report != nil && (r.Report.ID != nil || !desc.Numbered):
+		var number byte
+		if r.Report.ID != nil {
+			number = *r.Report.ID
+		}
+		length := desc.Length(descriptor.Input, number)
+		return length > 0 && max(lastByte(r.Report.When), r.Report.Value.lastByte()) >= length
+	case r.Query != nil && r.Query.Field == nil:
+		step := r.Query.last()
+		length := answerLength(step, desc)
+		return length > 0 && max(lastByte(step.Expect), r.Query.Value.lastByte()) >= length
+	}
+	return false
+}
+
+// answerLength returns the length of the report that a step reads, its number included; 0: it reads none, or there is none.
+func answerLength(s Step, desc *descriptor.Descriptor) int {
+	length := desc.Length(s.Read, s.ID)
+	if length > 0 && s.ID == 0 {
+		length++ // where reports have no number, a 0 is in its place
+	}
+	return length
+}
+
+// lastByte returns the greatest index that the tests read, or -1.
+func lastByte(tests []Test) int {
+	last := -1
+	for _, t := range tests {
+		last = max(last, t.Byte)
+	}
+	return last
+}
+
+func (v *Value) lastByte() int {
+	if v == nil {
+		return -1
+	}
+	return max(v.Byte, lastByte(v.Valid))
 }
 
 func (q *Query) fits(desc *descriptor.Descriptor) bool {

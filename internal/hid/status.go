@@ -5,6 +5,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/hid/descriptor"
 )
 
 // Status is the state of one device, for display.
@@ -34,11 +35,22 @@ func (t *Tracker) Status() []Status {
 			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.Via, s.Value, s.Since, s.statusNote()})
 		}
 		for _, rl := range t.rules.list {
-			if rl.AnchorOf == "" && rl.lacksVersion(d.device) {
-				st.Sensors = append(st.Sensors, SensorStatus{Product: rl.Product, Rule: rl.Path, Via: rl.Via, Note: health.HIDFirmwareUnknown})
+			if note := rl.unfitNote(d.device, d.desc); rl.AnchorOf == "" && note != "" {
+				st.Sensors = append(st.Sensors, SensorStatus{Product: rl.Product, Rule: rl.Path, Via: rl.Via, Note: note})
 			}
 		}
 		out = append(out, st)
 	}
 	return out
+}
+
+// unfitNote returns why a rule does not apply to a device of its product that may seem to be one for it, or "".
+func (r *Rule) unfitNote(d Device, desc *descriptor.Descriptor) health.Code {
+	switch {
+	case r.lacksVersion(d):
+		return health.HIDFirmwareUnknown
+	case r.isTooLong(d, desc):
+		return health.HIDReportShort
+	}
+	return ""
 }
