@@ -111,6 +111,16 @@ func printDevices(w io.Writer, sources []control.Source, found control.Devices) 
 		line(w, "   because  %s", h.Reason)
 		printEndpoint(w, byKey[h.Key].Endpoint)
 	}
+	printCards(w, found.WithoutMicrophone)
+}
+
+// printCards prints which cards have no microphone although their products have one.
+func printCards(w io.Writer, cards []devices.Hardware) {
+	for _, h := range cards {
+		fmt.Fprintln(w)
+		line(w, "-  card  %s", cmp.Or(h.Name, h.VID+":"+h.PID))
+		line(w, "   because  its profile has no microphone")
+	}
 }
 
 // printEndpoint prints the facts needed to write a catalogue entry.

@@ -44,7 +44,7 @@ func ReadDevices(ctx context.Context, set *Settings, host Host, log *slog.Logger
 			st.Condition = engine.Failing
 		}
 		states = append(states, sourceOf(st))
-		in.Endpoints = append(in.Endpoints, o.Endpoints...)
+		in.Endpoints, in.Hardware = append(in.Endpoints, o.Endpoints...), append(in.Hardware, o.Hardware...)
 	}
 	return states, devicesOf(resolver.Resolve(in), in, resolver), nil
 }
@@ -84,6 +84,7 @@ func devicesOf(s devices.Snapshot, in devices.Inputs, r *catalogue.Resolver) con
 	out := control.Devices{
 		Generation: s.Generation, Endpoints: []control.Endpoint{},
 		Reported: append([]devices.Report{}, s.Devices...), Withheld: append([]devices.Withheld{}, s.Withheld...),
+		WithoutMicrophone: r.Group(in).WithoutMicrophone(in.Hardware),
 	}
 	for i, w := range out.Withheld {
 		out.Withheld[i].Reason = health.English.Phrase(w.Condition())

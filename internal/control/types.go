@@ -148,6 +148,8 @@ type Devices struct {
 	Endpoints  []Endpoint         `json:"endpoints"`
 	Reported   []devices.Report   `json:"reported"` // in the order in which they are sent
 	Withheld   []devices.Withheld `json:"withheld"`
+
+	WithoutMicrophone []devices.Hardware `json:"without_microphone,omitempty"` // cards whose microphone their profile leaves out
 }
 
 // Endpoint is an endpoint of the system, and how each flag of it came about.

@@ -12,6 +12,8 @@ type Hardware struct {
 	Name string `json:"name,omitempty"`
 	// Plugged: it was seen to be plugged in, so it was away before. False: it may have been there for long.
 	Plugged bool `json:"plugged,omitempty"`
+	// Sound: it is a sound card, listed together with all endpoints that its profile makes at the moment.
+	Sound bool `json:"sound,omitempty"`
 	// The identity, in the form of an Endpoint and equal to that of the device's endpoints.
 	Bus       Bus    `json:"bus,omitempty"`
 	VID       string `json:"vid,omitempty"`
@@ -58,4 +60,49 @@ func (m *matcher) ofHardware(h *Hardware) (list []*product) {
 		}
 	}
 	return list
+}
+
+// WithoutMicrophone returns the sound cards of products whose microphone is to be reported, if neither the card nor its unit has one at the
+// moment: their profile is off, or has outputs only. A card is left out if it may be of a product without a microphone, or of another
+// vendor's device with the same ids.
+func (g *Grouping) WithoutMicrophone(list []Hardware) (without []Hardware) {
+	for _, h := range list {
+		if h.Sound && g.lacksMicrophone(&h) {
+			without = append(without, h)
+		}
+	}
+	return without
+}
+
+func (g *Grouping) lacksMicrophone(h *Hardware) bool {
+	products := g.resolver.matcher.ofHardware(h)
+	for _, p := range products {
+		if !p.reportsMicrophone() || !p.named(h) {
+			return false
+		}
+		for _, unit := range g.owners(identity{p.ID, h.Container, h.Serial}) {
+			if slices.ContainsFunc(unit.endpoints, (*Endpoint).isMicrophone) {
+				return false
+			}
+		}
+	}
+	// A microphone that cannot be assigned to one unit is one, too.
+	return len(products) > 0 && !slices.ContainsFunc(g.endpoints, func(e *Endpoint) bool { return e.isMicrophone() && h.mayHave(e) })
+}
+
+// mayHave reports whether an endpoint may be one of the device's.
+func (h *Hardware) mayHave(e *Endpoint) bool {
+	if h.Container != "" && e.Container != "" {
+		return h.Container == e.Container
+	}
+	return h.Bus == e.Bus && h.VID == e.VID && h.PID == e.PID
+}
+
+func (p *product) reportsMicrophone() bool {
+	return slices.ContainsFunc(p.Endpoints, func(r EndpointRule) bool { return r.Type == AudioInput && r.Report })
+}
+
+// named reports whether a link of the product asks for no name, or for that of the device.
+func (p *product) named(h *Hardware) bool {
+	return slices.ContainsFunc(p.Links, func(l Link) bool { return l.Name == nil || l.Name.MatchString(h.Name) || l.Name.MatchString(h.ID) })
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,8 @@ func (d *examination) devices() {
 		}
 		d.add(health.OK, health.DevicePlugged, p.Unit, args)
 	}
-	if d.withheld(len(plugged) > 0) || len(plugged) > 0 {
+	silent := d.withoutMicrophone()
+	if d.withheld(len(plugged) > 0) || silent || len(plugged) > 0 {
 		return
 	}
 	how, code := health.Problem, health.DevicesNone
@@ -47,6 +49,19 @@ func (d *examination) devices() {
 		}
 	}
 	d.add(how, code, "", nil)
+}
+
+// withoutMicrophone adds the sound cards whose profile has no microphone, and returns whether there are any. One of them beside a microphone
+// may be meant: a headset that is connected by radio and by Bluetooth.
+func (d *examination) withoutMicrophone() bool {
+	how := health.Problem
+	if len(d.microphones()) > 0 {
+		how = health.Info
+	}
+	for _, h := range d.Devices.WithoutMicrophone {
+		d.add(how, health.DeviceNoMicrophone, cmp.Or(h.Name, h.VID+":"+h.PID), nil)
+	}
+	return len(d.Devices.WithoutMicrophone) > 0
 }
 
 // withheld adds the vendor's devices that are not reported, and returns whether there are any.

@@ -129,6 +129,15 @@ func TestDiagnose(t *testing.T) {
 		{"nothing plugged in", func(p *doctortest.Machine) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},
 		{"nothing plugged in, as far as can be seen", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "failing" }, "devices", health.Warning, "No product", "Repair the failing source first"},
 		{"nothing plugged in yet", func(p *doctortest.Machine) { p.Endpoints, p.Sources[0].Condition = nil, "starting" }, "devices", health.Warning, "No product", "Run this again"},
+		{"a card without a profile", func(p *doctortest.Machine) {
+			p.Endpoints, p.Hardware = nil, []devices.Hardware{doctortest.Card("0700")}
+		}, "devices", health.Problem, "Acme 0700 is plugged in, but its profile has no microphone", "Choose a profile with a microphone"},
+		{"a card with outputs only", func(p *doctortest.Machine) {
+			p.Endpoints, p.Hardware = p.Endpoints[1:], []devices.Hardware{doctortest.Card("0700")}
+		}, "devices", health.Problem, "its profile has no microphone", "Choose a profile"},
+		{"a card with outputs only, beside a microphone", func(p *doctortest.Machine) {
+			p.Hardware = []devices.Hardware{doctortest.Card("0700"), doctortest.Card("0710")}
+		}, "devices", health.Info, "Acme 0710 is plugged in, but its profile has no microphone", "Choose a profile"},
 		{"the vendor's, not in the catalogue", func(p *doctortest.Machine) {
 			p.Endpoints = []devices.Endpoint{doctortest.Endpoint("new", devices.AudioInput, "07ff")}
 		}, "devices", health.Problem, `"Acme new" (USB id 1209:07ff) is a device of this vendor, but no product`, `add the id "07ff" to the pids`},
@@ -324,6 +333,30 @@ func TestDiagnoseWell(t *testing.T) {
 		steps = append(steps, f.Code.Area())
 	}
 	require.Equal(t, []string{"agent", "settings", "sources", "devices", "flags", "flags", "flags", "clients", "user", "user"}, steps, "in the order of the way")
+}
+
+// TestDiagnoseProfile: a card that is plugged in and has no microphone is not called unplugged, and what has one, or never will, is no card
+// without one.
+func TestDiagnoseProfile(t *testing.T) {
+	codes := func(set func(*doctortest.Machine)) (list []health.Code) {
+		p := doctortest.New(t)
+		set(p)
+		for _, c := range examine(t, p) {
+			list = append(list, c.Code)
+		}
+		return list
+	}
+	off := codes(func(p *doctortest.Machine) {
+		p.Endpoints, p.Hardware = nil, []devices.Hardware{doctortest.Card("0700")}
+	})
+	require.Contains(t, off, health.DeviceNoMicrophone)
+	require.NotContains(t, off, health.DevicesNone)
+	hid, foreign := doctortest.Card("0700"), doctortest.Card("0700")
+	hid.Sound, foreign.VID = false, "0001"
+	none := codes(func(p *doctortest.Machine) { p.Endpoints, p.Hardware = nil, []devices.Hardware{hid, foreign} })
+	require.Contains(t, none, health.DevicesNone)
+	require.NotContains(t, none, health.DeviceNoMicrophone)
+	require.NotContains(t, codes(func(p *doctortest.Machine) { p.Hardware = []devices.Hardware{doctortest.Card("0700")} }), health.DeviceNoMicrophone)
 }
 
 // TestDiagnoseOneCause: a cause is not hidden behind what follows from it.

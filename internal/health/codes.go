@@ -80,14 +80,15 @@ const (
 	// Devices.
 	DevicePlugged      Code = "devices.plugged"
 	DevicesNone        Code = "devices.none"
-	DevicesNoneYet     Code = "devices.none_yet"     // some sources have not answered
-	DevicesNoneSeen    Code = "devices.none_seen"    // some sources fail
-	DeviceWithheld     Code = "devices.withheld"     // the catalogue knows it and does not report it
-	DeviceJackEmpty    Code = "devices.jack_empty"   // the same, since nothing is plugged into its jack
-	DeviceNotKnown     Code = "devices.not_known"    // it is the vendor's, but not a product of the catalogue
-	DevicesOfOneID     Code = "devices.of_one_id"    // the client cannot tell them apart
-	DeviceNameLong     Code = "devices.name_long"    // the client may cut it
-	DeviceNamedDefault Code = "devices.name_default" // the client may take it for its entry "Default"
+	DevicesNoneYet     Code = "devices.none_yet"      // some sources have not answered
+	DevicesNoneSeen    Code = "devices.none_seen"     // some sources fail
+	DeviceWithheld     Code = "devices.withheld"      // the catalogue knows it and does not report it
+	DeviceJackEmpty    Code = "devices.jack_empty"    // the same, since nothing is plugged into its jack
+	DeviceNoMicrophone Code = "devices.no_microphone" // the present profile of its sound card has none
+	DeviceNotKnown     Code = "devices.not_known"     // it is the vendor's, but not a product of the catalogue
+	DevicesOfOneID     Code = "devices.of_one_id"     // the client cannot tell them apart
+	DeviceNameLong     Code = "devices.name_long"     // the client may cut it
+	DeviceNamedDefault Code = "devices.name_default"  // the client may take it for its entry "Default"
 
 	// Why an endpoint is not reported.
 	WithheldUnknown   Code = "devices.why_not_in_catalogue"

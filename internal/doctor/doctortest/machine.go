@@ -22,6 +22,7 @@ var Now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 type Machine struct {
 	doctor.Facts
 	Endpoints []devices.Endpoint
+	Hardware  []devices.Hardware
 	Pushes    []devices.Push
 	Fields    []devices.Field // that may be reported; nil: all
 	IDBytes   int             // length to which names are cut; 0: never
@@ -53,6 +54,11 @@ func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
 	}
 }
 
+// Card returns the sound card of the device with that product id in the example catalogue.
+func Card(pid string) devices.Hardware {
+	return devices.Hardware{Source: "audio", ID: "4", Name: "Acme " + pid, Sound: true, Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid}
+}
+
 // Studio replaces the headset with the microphone whose mute must be in hardware.
 func (p *Machine) Studio(set func(*devices.Endpoint)) {
 	e := Endpoint("studio", devices.AudioInput, "0710")
@@ -82,9 +88,9 @@ func (p *Machine) Resolve(t *testing.T) {
 	}
 	r, err := catalogue.NewResolver(cat, devices.Options{OS: devices.Linux, IDMaxBytes: p.IDBytes, Fields: p.Fields})
 	require.NoError(t, err)
-	in := devices.Inputs{Endpoints: p.Endpoints, Pushes: p.Pushes}
+	in := devices.Inputs{Endpoints: p.Endpoints, Hardware: p.Hardware, Pushes: p.Pushes}
 	s, considered := r.Resolve(in), r.Explain(in)
-	p.Devices = control.Devices{Reported: s.Devices, Withheld: s.Withheld}
+	p.Devices = control.Devices{Reported: s.Devices, Withheld: s.Withheld, WithoutMicrophone: r.Group(in).WithoutMicrophone(in.Hardware)}
 	for _, e := range p.Endpoints {
 		p.Devices.Endpoints = append(p.Devices.Endpoints, control.Endpoint{Endpoint: e, Considered: considered[e.Key()]})
 	}

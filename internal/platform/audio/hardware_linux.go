@@ -16,7 +16,7 @@ func hardwareOf(s pulse.Snapshot, findUSB usbFinder) (list []devices.Hardware) {
 		e := endpointOf(pulse.Device{Card: c.Index}, s.Cards, findUSB)
 		list = append(list, devices.Hardware{
 			ID: strconv.FormatUint(uint64(c.Index), 10), Name: c.Properties["device.description"],
-			Bus: e.Bus, VID: e.VID, PID: e.PID, Serial: e.Serial, Container: e.Container,
+			Sound: true, Bus: e.Bus, VID: e.VID, PID: e.PID, Serial: e.Serial, Container: e.Container,
 		})
 	}
 	return list

@@ -20,8 +20,8 @@ func TestHardwareIsThatOfTheCards(t *testing.T) {
 		{Index: 7, Properties: map[string]string{"device.description": "Acme 800", "device.bus": "bluetooth", "device.string": "00:11:22:AA:BB:CC"}},
 	}}
 	require.Equal(t, []devices.Hardware{
-		{ID: "4", Name: "Acme 700", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:1-2"},
-		{ID: "7", Name: "Acme 800", Bus: devices.Bluetooth, Container: "bluetooth:00:11:22:aa:bb:cc"},
+		{ID: "4", Name: "Acme 700", Sound: true, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:1-2"},
+		{ID: "7", Name: "Acme 800", Sound: true, Bus: devices.Bluetooth, Container: "bluetooth:00:11:22:aa:bb:cc"},
 	}, hardwareOf(s, findUSB))
 	s.Sinks = []pulse.Sink{{Device: pulse.Device{Name: "speaker", Card: 4}}}
 	speaker := endpointsOf(s, findUSB)[0]
