@@ -97,10 +97,13 @@ type EndpointRule struct {
 	Report *bool        `json:"report,omitempty" yaml:"report,omitempty" jsonschema_description:"false: never report these. Default true."`
 }
 
-// Pick narrows an EndpointRule.
+// Pick narrows an EndpointRule, or a SourceRule.
 type Pick struct {
 	NameRegex string `json:"name_regex" yaml:"name_regex" jsonschema_description:"RE2 expression that the endpoint's name or OS id must contain."`
 }
+
+// covers reports whether p is known to fit every endpoint that q fits; nil fits all.
+func (p *Pick) covers(q *Pick) bool { return p == nil || q != nil && *p == *q }
 
 // VirtualRule reports virtual endpoints together with a product.
 type VirtualRule struct {
@@ -139,6 +142,7 @@ func (s *IDSchemes) For(os devices.OS) devices.IDScheme {
 // SourceRule says where one flag comes from: Field and exactly one of the kinds of source.
 type SourceRule struct {
 	Field    devices.Field `json:"field" yaml:"field"`
+	Pick     *Pick         `json:"pick,omitempty" yaml:"pick,omitempty" jsonschema_description:"Which of the product's inputs this source is about, where it has several. Without it, all."`
 	OS       []devices.OS  `json:"os,omitempty" yaml:"os,omitempty" jsonschema_description:"Systems that this source is for. All if left out."`
 	Firmware *Firmware     `json:"firmware,omitempty" yaml:"firmware,omitempty" jsonschema_description:"Versions of the firmware that this HID source is for. All if left out; with it, none that is unknown."`
 

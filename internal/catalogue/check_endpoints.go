@@ -22,7 +22,7 @@ func (f *faults) endpoints(path string, rules []EndpointRule) {
 
 // isShadowedBy reports whether an earlier rule matches all that r could match.
 func (r EndpointRule) isShadowedBy(earlier EndpointRule) bool {
-	return earlier.Type == r.Type && (earlier.Pick == nil || r.Pick != nil && *r.Pick == *earlier.Pick)
+	return earlier.Type == r.Type && earlier.Pick.covers(r.Pick)
 }
 
 func (f *faults) virtual(path string, rules []VirtualRule) {

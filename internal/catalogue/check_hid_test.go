@@ -424,3 +424,33 @@ func TestCheckWarnings(t *testing.T) {
 		})
 	}
 }
+
+func TestSourcesOfSeveralInputs(t *testing.T) {
+	boom, line := &Pick{NameRegex: "Boom"}, &Pick{NameRegex: "Line"}
+	level := func(id Byte) SourceKind {
+		return SourceKind{HIDReport: &HIDReport{ReportID: ptr(id), Value: &ByteValue{Byte: 1, On: []Byte{1}, Off: []Byte{0}}}}
+	}
+	once := SourceKind{HIDQuery: &HIDQuery{Feature: hid.Bytes{1}, Value: *level(1).HIDReport.Value}}
+	picked := func(p *Pick, k SourceKind) SourceRule {
+		return SourceRule{Field: devices.HardwareMute, Pick: p, SourceKind: k}
+	}
+	product := Product{
+		ID: "p", Links: []Link{usbLink("0700")}, AllowWrite: true,
+		Endpoints: []EndpointRule{{Type: devices.AudioInput, Pick: boom}, {Type: devices.AudioInput, Pick: line}},
+		Sources:   []SourceRule{picked(boom, level(1)), picked(line, level(2)), picked(line, once)},
+	}
+	cat := catalogueOf(product)
+	require.Empty(t, cat.Check())
+	require.Empty(t, cat.warnings())
+
+	product.Sources = []SourceRule{picked(boom, level(1)), picked(nil, level(1)), picked(line, level(2))}
+	cat = catalogueOf(product)
+	require.Equal(t, []Fault{{"$.products[0].sources[1]", "the product reports several inputs, and this mute counts for all of them", "pick, if it mutes only one of them"}}, cat.warnings())
+
+	product.Sources = []SourceRule{picked(boom, level(1)), picked(&Pick{}, level(2)), picked(line, once)}
+	var paths []string
+	for _, fault := range catalogueOf(product).Check() {
+		paths = append(paths, fault.Path)
+	}
+	require.Equal(t, []string{"$.products[0].sources[1].pick.name_regex", "$.products[0].sources[2].hid_query"}, paths)
+}

@@ -25,18 +25,40 @@ func (f *faults) rules(path string, p Product, rules []ruleAt) {
 		at := path + "." + r.path
 		distinct(f, at+".os", r.OS, "systems")
 		f.firmware(at+".firmware", r.SourceKind, r.Firmware)
+		f.pick(at, p, r)
 		if !f.kind(at, r.SourceKind, p.usage(r.Field, r.OS)) {
 			continue
 		}
 		f.reachable(at, r, rules[:i])
 		uncovered := systems(r.OS)
 		for _, e := range rules[:i] {
-			if e.Field == r.Field && e.reportsChanges() && e.Firmware.covers(r.Firmware) {
+			if e.Field == r.Field && e.reportsChanges() && e.Firmware.covers(r.Firmware) && e.Pick.covers(r.Pick) {
 				uncovered = remaining(uncovered, e.OS)
 			}
 		}
 		f.staleness(at, r.SourceKind, len(uncovered) == 0)
 	}
+}
+
+// pick checks which inputs a source is about.
+func (f *faults) pick(at string, p Product, r ruleAt) {
+	switch {
+	case r.Pick != nil:
+		f.needRegex(at+".pick.name_regex", r.Pick.NameRegex)
+	case r.Field == devices.HardwareMute && r.readsHID() && p.tellsInputsApart():
+		f.warn(at, "pick, if it mutes only one of them", "the product reports several inputs, and this mute counts for all of them")
+	}
+}
+
+// tellsInputsApart reports whether the product has several rules for inputs that it reports.
+func (p Product) tellsInputsApart() bool {
+	reported := 0
+	for _, r := range p.Endpoints {
+		if r.Type == devices.AudioInput && (r.Report == nil || *r.Report) {
+			reported++
+		}
+	}
+	return reported > 1
 }
 
 func (p Product) reportsInput() bool {
@@ -83,7 +105,7 @@ func (p Product) flagRules() (out []ruleAt) {
 
 func (p Product) linkRules() (out []ruleAt) {
 	for i, l := range p.LinkState {
-		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{linkField, l.OS, l.Firmware, l.SourceKind}})
+		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{Field: linkField, OS: l.OS, Firmware: l.Firmware, SourceKind: l.SourceKind}})
 	}
 	return out
 }
@@ -231,7 +253,7 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		return
 	}
 	for _, e := range earlier {
-		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 {
+		if kinds, _ := e.kinds(); e.Field != r.Field || len(kinds) != 1 || !e.Pick.covers(r.Pick) {
 			continue
 		}
 		if e.answers() && e.Firmware.overlaps(r.Firmware) && r.HIDQuery == nil && r.readsHID() && len(remaining(left, e.OS)) < len(left) {

@@ -67,7 +67,11 @@ func (p Product) compile(os devices.OS) (devices.Product, error) {
 	}
 	for _, r := range p.flagRules() {
 		if forOS(r.OS, os) {
-			out.Flags = append(out.Flags, devices.FlagRule{Field: r.Field, Source: r.compile(r.path, r.Field)})
+			rule := devices.FlagRule{Field: r.Field, Source: r.compile(r.path, r.Field)}
+			if r.Pick != nil {
+				rule.Name = compiled(r.Pick.NameRegex)
+			}
+			out.Flags = append(out.Flags, rule)
 		}
 	}
 	return out, err

@@ -32,18 +32,21 @@ func HIDRules(cat *Catalogue, os devices.OS) *hid.Rules {
 			continue
 		}
 		links[p.ID] = p.linkState(os)
-		levels := make(map[devices.Field][]string) // paths of the sources so far that report each change
-		for _, r := range slices.Concat(p.linkRules(), p.flagRules()) {
+		rules := slices.Concat(p.linkRules(), p.flagRules())
+		for i, r := range rules {
 			if !forOS(r.OS, os) {
 				continue
 			}
 			rule := base
 			rule.Path, rule.Link, rule.Firmware = r.path, r.Field == linkField, r.Firmware.compile()
 			rule.Urgent = r.Field == devices.HardwareMute
-			list = append(list, r.hidRules(rule, r.Field, levels[r.Field])...)
-			if r.reportsChanges() {
-				levels[r.Field] = append(slices.Clip(levels[r.Field]), r.path)
+			var levels []string
+			for _, e := range rules[:i] {
+				if forOS(e.OS, os) && e.Field == r.Field && e.reportsChanges() && e.Pick.covers(r.Pick) {
+					levels = append(levels, e.path)
+				}
 			}
+			list = append(list, r.hidRules(rule, r.Field, levels)...)
 		}
 	}
 	return hid.NewRules(list, links)

@@ -58,7 +58,7 @@ func (p *product) statedByDevice(rule string) bool {
 	return slices.ContainsFunc(p.Flags, func(r FlagRule) bool { return r.Path == rule && r.Stated })
 }
 
-// consider yields every possible origin of the flag, in the order of the catalogue.
+// consider yields every possible origin of the flag of this input, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
 		pushes := inst.pushes
@@ -72,7 +72,7 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 			}
 		}
 		for _, r := range inst.product.Flags {
-			if r.Field == f && !yield(Considered{r.Path, inst.read(r.Source, f, e, behind)}) {
+			if r.Field == f && r.isAbout(e, behind) && !yield(Considered{r.Path, inst.read(r.Source, f, e, behind)}) {
 				return
 			}
 		}

@@ -203,9 +203,9 @@ func TestEffectsAreWantedWhereAFlagIsReadOffThem(t *testing.T) {
 	}
 	effect := Source{Effect: EchoCancellation}
 	r := NewResolver(Rules{Products: []Product{
-		product("0001", FlagRule{EchoCancellation, effect}),
-		product("0002", FlagRule{EchoCancellation, Source{Derive: &Derive{Or: true, Terms: []Source{{Const: False}, effect}}}}),
-		product("0003", FlagRule{EchoCancellation, Source{Const: True}}),
+		product("0001", FlagRule{Field: EchoCancellation, Source: effect}),
+		product("0002", FlagRule{Field: EchoCancellation, Source: Source{Derive: &Derive{Or: true, Terms: []Source{{Const: False}, effect}}}}),
+		product("0003", FlagRule{Field: EchoCancellation, Source: Source{Const: True}}),
 	}}, Options{OS: Windows})
 	for pid, want := range map[string]bool{"0001": true, "0002": true, "0003": false, "0004": false} {
 		require.Equal(t, want, r.WantsEffects(Endpoint{Type: AudioInput, Bus: USB, VID: "046f", PID: pid}), pid)

@@ -229,6 +229,42 @@ func TestVirtualEndpointGetsTheUnitsReadings(t *testing.T) {
 	require.Len(t, reasons(t, s), 2)
 }
 
+// The button of the boom says nothing about the line-in of the same product.
+func TestSourceOfOneInput(t *testing.T) {
+	yes := true
+	part := func(id, name string) endpoint {
+		return with(usb(id, AudioInput, "0700"), func(e *endpoint) { e.Name, e.Container = name, "c1" })
+	}
+	echo := endpoint{Source: "audio", ID: "echo", Name: "echo-cancel", Type: AudioInput, Virtual: true}
+	for name, c := range map[string]struct {
+		pick   *catalogue.Pick
+		master string
+		want   states
+	}{
+		"every input":            {nil, "line", states{"boom": True, "line": True, "echo": True}},
+		"by name":                {&catalogue.Pick{NameRegex: "Boom"}, "boom", states{"boom": True, "echo": True}},
+		"the other is recorded":  {&catalogue.Pick{NameRegex: "Boom"}, "line", states{"boom": True}},
+		"by the OS's id":         {&catalogue.Pick{NameRegex: "^line$"}, "boom", states{"line": True}},
+		"nobody knows which one": {&catalogue.Pick{NameRegex: "Boom|echo"}, "", states{"boom": True}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cat := hidProduct(func(p *catalogue.Product) {
+				p.Endpoints = []catalogue.EndpointRule{{Type: AudioInput}}
+				p.VirtualEndpoints = []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "echo"}}
+				p.Sources = append(p.Sources[:1:1], rule{Field: AutomaticGainControl, Pick: c.pick, SourceKind: kind{Const: &yes}})
+				p.Sources[0].Pick = c.pick
+			})
+			echo.Master = c.master
+			s := resolveReadings(t, cat, Inputs{
+				Endpoints: endpoints{part("boom", "Acme 700 Boom"), part("line", "Acme 700 Line In"), echo},
+				Readings:  readings{reading("sources[0]", "c1", "", True)},
+			})
+			require.Equal(t, c.want, flagsOf(s, HardwareMute))
+			require.Equal(t, c.want, flagsOf(s, AutomaticGainControl))
+		})
+	}
+}
+
 func TestPushBeatsHID(t *testing.T) {
 	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container, e.Serial = "c1", "s1" })
 	cat := hidProduct(nil)

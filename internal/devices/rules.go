@@ -1,6 +1,9 @@
 package devices
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // Rules describe a vendor's products on one OS. They must not be changed after NewResolver.
 type Rules struct {
@@ -47,7 +50,18 @@ func matchesName(re *regexp.Regexp, e *Endpoint) bool {
 // FlagRule is a source of one flag. The first rule for a flag with a known value decides.
 type FlagRule struct {
 	Field Field
+	Name  *regexp.Regexp // must match in the name or the OS id of the input; nil: any
 	Source
+}
+
+// isAbout reports whether the rule is about all that it would read for an audio input e with the given hardware behind: an
+// effect belongs to e, everything else to the hardware.
+func (r FlagRule) isAbout(e *Endpoint, behind []*Endpoint) bool {
+	if r.Effect != "" {
+		behind = []*Endpoint{e}
+	}
+	other := func(e *Endpoint) bool { return !matchesName(r.Name, e) }
+	return r.Name == nil || len(behind) > 0 && !slices.ContainsFunc(behind, other)
 }
 
 // Source is where an on/off state comes from: one of EndpointMute to Const is set. If none is, the state is the Reading
