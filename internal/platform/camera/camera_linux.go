@@ -16,7 +16,7 @@ import (
 )
 
 // source lists the V4L2 nodes that capture video. It opens each once per presence: opening a camera wakes it, and what it is does not
-// change.
+// change. Nodes that do change are asked for every list.
 type source struct {
 	linux.Tree
 	*watched

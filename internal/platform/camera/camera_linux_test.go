@@ -182,6 +182,29 @@ func TestCameraIsAskedOncePerPresence(t *testing.T) {
 	require.Equal(t, "another camera", got[0].Name)
 }
 
+// A node of v4l2loopback with exclusive_caps is an output until a program writes to it, and a camera from then on, without any event.
+func TestCameraThatBecomesOneIsAskedForEachList(t *testing.T) {
+	f := newTree(t)
+	f.brio()
+	f.node("virtual", "video4", "OBS Virtual Camera")
+	node := videoNode{Driver: "v4l2 loopback", Card: "OBS Virtual Camera", BusInfo: "platform:v4l2loopback-000"}
+	d := answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta})
+	d.set("video4", func() (videoNode, error) { return node, nil })
+	source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+	for _, node.Capture = range []bool{false, true, false} {
+		var ids []string
+		for _, e := range platformtest.MustList(t, source) {
+			ids = append(ids, e.ID)
+		}
+		if node.Capture {
+			require.Equal(t, []string{"/dev/video0", "/dev/video4"}, ids)
+		} else {
+			require.Equal(t, []string{"/dev/video0"}, ids)
+		}
+	}
+	require.EqualValues(t, 1, d.asked["video0"].Load(), "a real camera is not woken")
+}
+
 // A node vanishes a moment before its sysfs entry does.
 func TestCameraWhoseNodeIsGoneIsNotListed(t *testing.T) {
 	f := newTree(t)

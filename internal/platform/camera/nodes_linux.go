@@ -81,7 +81,7 @@ func (c *source) ask(ctx context.Context, nodes []*presence) {
 	defer cancel()
 	for _, n := range nodes {
 		path := filepath.Join(c.Dev, n.name)
-		if n.err == nil && linux.Exists(path) || n.asking != nil {
+		if n.err == nil && !n.node.changes() && linux.Exists(path) || n.asking != nil {
 			continue
 		}
 		q := &question{Call: platform.NewCall(c.changed.Notify)}

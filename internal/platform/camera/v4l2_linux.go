@@ -35,6 +35,10 @@ type videoNode struct {
 	Capture bool   // it captures video; false for metadata, output and codec nodes
 }
 
+// changes reports whether what the node is may change while it is present: one of v4l2loopback with exclusive_caps captures only while a
+// program writes to it, and no event of the kernel says so. To ask it wakes no camera.
+func (n videoNode) changes() bool { return n.Driver == "v4l2 loopback" }
+
 // queryVideoNode queries the node at path. It starts no stream and so does not light the LED.
 func queryVideoNode(path string) (videoNode, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
