@@ -132,19 +132,29 @@ func (p *product) wantsVirtual(e *Endpoint) bool {
 
 // WantsEffects reports whether the product of e has a flag that the OS's own processing of e decides. To learn of that may cost the OS, or
 // the user, more than to list e.
-func (r *Resolver) WantsEffects(e Endpoint) bool {
-	products := r.matcher.naming(&e)
+func (r *Resolver) WantsEffects(e Endpoint) bool { return r.wants(&e, Source.readsEffects) }
+
+// WantsControls reports whether the product of e has a flag that a control of its mixer decides.
+func (r *Resolver) WantsControls(e Endpoint) bool { return r.wants(&e, Source.readsControls) }
+
+// wants reports whether the product of e has a flag with such a source.
+func (r *Resolver) wants(e *Endpoint, such func(Source) bool) bool {
+	products := r.matcher.naming(e)
 	if !e.Virtual {
 		products = nil
-		if p := r.matcher.find(&e); p != nil {
-			products = r.matcher.sharing(p, &e)
+		if p := r.matcher.find(e); p != nil {
+			products = r.matcher.sharing(p, e)
 		}
 	}
 	return slices.ContainsFunc(products, func(p *product) bool {
-		return slices.ContainsFunc(p.Flags, func(rule FlagRule) bool { return rule.readsEffects() })
+		return slices.ContainsFunc(p.Flags, func(rule FlagRule) bool { return such(rule.Source) })
 	})
 }
 
 func (s Source) readsEffects() bool {
 	return s.Effect != "" || s.Derive != nil && slices.ContainsFunc(s.Derive.Terms, Source.readsEffects)
+}
+
+func (s Source) readsControls() bool {
+	return s.Control != nil || s.Derive != nil && slices.ContainsFunc(s.Derive.Terms, Source.readsControls)
 }

@@ -197,6 +197,21 @@ func TestEndpointRules(t *testing.T) {
 	}
 }
 
+func TestControlsAreWantedWhereAFlagIsReadOffThem(t *testing.T) {
+	product := func(pid string, source Source) Product {
+		return Product{ID: pid, Links: []Link{{Bus: USB, VID: "046f", PIDs: []string{pid}}}, Flags: []FlagRule{{HardwareMute, source}}}
+	}
+	control := Source{Control: &Control{Name: "Mic Capture Switch", Invert: true}}
+	r := NewResolver(Rules{Products: []Product{
+		product("0001", control),
+		product("0002", Source{Derive: &Derive{Or: true, Terms: []Source{{Const: False}, control}}}),
+		product("0003", Source{EndpointMute: &EndpointMute{}}),
+	}}, Options{OS: Linux})
+	for pid, want := range map[string]bool{"0001": true, "0002": true, "0003": false, "0004": false} {
+		require.Equal(t, want, r.WantsControls(Endpoint{Type: AudioInput, Bus: USB, VID: "046f", PID: pid}), pid)
+	}
+}
+
 func TestEffectsAreWantedWhereAFlagIsReadOffThem(t *testing.T) {
 	product := func(pid string, flags ...FlagRule) Product {
 		return Product{ID: pid, Links: []Link{{Bus: USB, VID: "046f", PIDs: []string{pid}}}, Flags: flags, Virtual: []EndpointRule{{Type: AudioInput, Report: true}}}

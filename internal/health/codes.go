@@ -52,6 +52,7 @@ const (
 
 	// Sources: what one leaves out.
 	SoundCardUnreadable Code = "sources.sound_card_unreadable"
+	SoundCardHidden     Code = "sources.sound_card_hidden"   // its node cannot be seen
 	EndpointUnreadable  Code = "sources.endpoint_unreadable" // in part
 	MiniaudioHangs      Code = "sources.miniaudio_hangs"
 	MiniaudioFails      Code = "sources.miniaudio_fails"

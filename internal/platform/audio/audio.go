@@ -11,5 +11,8 @@ type Options struct {
 	Server  string                        // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
 	Alone   bool                          // do without miniaudio
 	Effects func(e devices.Endpoint) bool // Windows: whether to hold a stream to learn an endpoint's effects; nil: never
-	Getenv  func(string) string           // the user's environment; nil: nothing is set
+	// Controls says whether the mixer controls of an endpoint's card are of use, so that a card which is hidden is worth a word. Linux; nil:
+	// always.
+	Controls func(e devices.Endpoint) bool
+	Getenv   func(string) string // the user's environment; nil: nothing is set
 }

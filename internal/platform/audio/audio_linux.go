@@ -64,6 +64,7 @@ func newSource(o Options) *source {
 	a.retry.notify = a.changed.Notify
 	a.mini = newCompanion(o.Alone, func() { a.mark(miniaudioChanged, 0) })
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
+	a.mixers.wanted = o.Controls
 	return a
 }
 

@@ -3,6 +3,7 @@ package audio
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -187,7 +188,9 @@ func (m *mixer) failed() error {
 type mixers struct {
 	notify func()
 	open   func(name string) (mixerCard, error)
-	cards  map[string]*mixer // by control device, "controlC1"
+	wanted func(e devices.Endpoint) bool // whether the controls are of use; nil: always
+	cards  map[string]*mixer             // by control device, "controlC1"
+	useful map[string]bool               // those of cards whose controls are of use
 	stale  bool
 }
 
@@ -207,6 +210,12 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	for _, e := range endpoints {
 		if e.Type == devices.AudioInput && e.Mixer != "" {
 			needed[e.Mixer] = true
+		}
+	}
+	m.useful = make(map[string]bool)
+	for _, e := range endpoints {
+		if needed[e.Mixer] && (m.wanted == nil || m.wanted(e)) {
+			m.useful[e.Mixer] = true
 		}
 	}
 	for name, c := range m.cards {
@@ -233,14 +242,21 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 	}
 }
 
-// notes says which cards' switches are unknown.
+// notes says which cards' switches are unknown. A card that is hidden from this process stays so: that is told only where it matters.
 func (m *mixers) notes() []health.Condition {
 	var out []health.Condition
 	for _, name := range slices.Sorted(maps.Keys(m.cards)) {
-		if err := m.cards[name].failed(); err != nil {
-			reason := platform.Trouble(err, health.Unexplained, nil).Condition
-			out = append(out, health.Condition{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{reason}})
+		err := m.cards[name].failed()
+		hidden := errors.Is(err, fs.ErrNotExist)
+		if err == nil || hidden && !m.useful[name] {
+			continue
 		}
+		code := health.Unexplained
+		if hidden {
+			code = health.SoundCardHidden
+		}
+		reason := platform.Trouble(err, code, nil).Condition
+		out = append(out, health.Condition{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{reason}})
 	}
 	return out
 }

@@ -3,15 +3,19 @@ package audio
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
@@ -157,6 +161,28 @@ func TestMixerThatFailsIsOpenedOnceMore(t *testing.T) {
 		fillOne(t, m)
 		synctest.Wait()
 		require.Equal(t, map[string]devices.Tri{"Mic": devices.False}, fillOne(t, m))
+		require.Empty(t, m.notes())
+		m.close()
+	})
+}
+
+// A container has the sound server's socket, but not the nodes of cards. To plug the device in again makes none.
+func TestMixerThatIsHiddenIsSaidWhereItMatters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := mixersOf(&shelf{})
+		m.open = func(name string) (mixerCard, error) {
+			return nil, &fs.PathError{Op: "open the sound card's controls", Path: "/dev/snd/" + name, Err: unix.ENOENT}
+		}
+		matters := true
+		m.wanted = func(devices.Endpoint) bool { return matters }
+		require.Nil(t, fillOne(t, m))
+		notes := m.notes()
+		require.Len(t, notes, 1)
+		require.Equal(t, health.SoundCardHidden, notes[0].Because[0].Code)
+		require.Equal(t, "Run the agent outside the container, or give the container access to the node", strings.TrimSuffix(health.English.Remedy(notes[0]), "."))
+		healthtest.Raised(t, notes...)
+		matters = false
+		require.Nil(t, fillOne(t, m))
 		require.Empty(t, m.notes())
 		m.close()
 	})
