@@ -199,7 +199,7 @@ func TestEndpointRules(t *testing.T) {
 
 func TestControlsAreWantedWhereAFlagIsReadOffThem(t *testing.T) {
 	product := func(pid string, source Source) Product {
-		return Product{ID: pid, Links: []Link{{Bus: USB, VID: "046f", PIDs: []string{pid}}}, Flags: []FlagRule{{HardwareMute, source}}}
+		return Product{ID: pid, Links: []Link{{Bus: USB, VID: "046f", PIDs: []string{pid}}}, Flags: []FlagRule{{Field: HardwareMute, Source: source}}}
 	}
 	control := Source{Control: &Control{Name: "Mic Capture Switch", Invert: true}}
 	r := NewResolver(Rules{Products: []Product{
