@@ -175,6 +175,9 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)
 	}
+	if a.hid != nil {
+		a.hid.Look() // what the device itself reports from now on is known to be newer
+	}
 	generation := a.report.generation()
 	if prompt {
 		a.awaitClients(ctx, generation)

@@ -9,7 +9,7 @@ import (
 )
 
 // LastingName returns the name of a program that is to be started again after an update. The path of its file may be that of one version
-// alone (/nix/store/HASH-…, …/Cellar/…/VERSION, the folder where an AppImage is mounted), which the update removes. It is the AppImage, else
+// alone (/nix/store/HASH-…, …/Cellar/…/VERSION, the folder of a mounted AppImage), which the update removes. It is the AppImage, else
 // the name with which the program was started, else one on the search path, if that leads to the very file, else the file.
 //
 // self is the program's file, and started its argv[0].

@@ -26,6 +26,9 @@ type Devices interface {
 	// A request that fails is answered with an Error, even for an output report; of a flood of requests some are dropped without an
 	// answer.
 	Send(r hid.Request)
+	// Look has all queues of reports looked at now: the next report of a device that has been silent is then known to have been sent
+	// since. It does not block.
+	Look()
 }
 
 // backend is what an OS offers of its HID devices. newBackend, in each system's file, returns it; the manager does the rest.

@@ -144,6 +144,15 @@ func (h *manager) Send(r hid.Request) {
 	}
 }
 
+// Look implements Devices.
+func (h *manager) Look() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.ports {
+		p.lookAgain()
+	}
+}
+
 // Wait returns after a hot-plug, a change of access, a failure of a device, and when a device that could not be opened is due again.
 func (h *manager) Wait(ctx context.Context) error {
 	h.listing.Lock()

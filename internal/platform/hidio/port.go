@@ -114,7 +114,7 @@ func (p *port) read(opened time.Time) {
 
 // lookAgain has all queues looked at now: after a sleep, what is read later is then known to have been sent since.
 func (p *port) lookAgain() {
-	for _, c := range p.conn.channels()[:p.readers] {
+	for _, c := range p.conn.channels() {
 		c.interrupt()
 	}
 }
