@@ -140,6 +140,7 @@ func (f *fakeHID) Close() error                   { return nil }
 func (f *fakeHID) Notes() []health.Condition      { return nil }
 func (f *fakeHID) Want(func(hid.Device) bool)     {}
 func (f *fakeHID) Send(hid.Request)               {}
+func (f *fakeHID) Look()                          {}
 
 func fakeHeadset(node string, usbInterface int, descriptor ...byte) hid.Device {
 	return hid.Device{
