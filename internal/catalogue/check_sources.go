@@ -105,7 +105,8 @@ func (p Product) flagRules() (out []ruleAt) {
 
 func (p Product) linkRules() (out []ruleAt) {
 	for i, l := range p.LinkState {
-		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), SourceRule{Field: linkField, OS: l.OS, Firmware: l.Firmware, SourceKind: l.SourceKind}})
+		rule := SourceRule{Field: linkField, OS: l.OS, Firmware: l.Firmware, SourceKind: l.SourceKind}
+		out = append(out, ruleAt{fmt.Sprintf("link_state[%d]", i), rule})
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func (d *examination) devices() {
 	d.add(how, code, "", nil)
 }
 
-// withoutMicrophone adds the sound cards whose profile has no microphone, and returns whether there are any. One of them beside a microphone
+// withoutMicrophone adds the sound cards whose profile has no microphone, and returns whether there are any. One beside a microphone
 // may be meant: a headset that is connected by radio and by Bluetooth.
 func (d *examination) withoutMicrophone() bool {
 	how := health.Problem

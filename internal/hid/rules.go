@@ -304,7 +304,8 @@ func (r *Rule) found(desc *descriptor.Descriptor) bool {
 
 // isTooLong reports whether the device has the report that the rule reads, but a shorter one.
 func (r *Rule) isTooLong(d Device, desc *descriptor.Descriptor) bool {
-	return desc != nil && r.matches(d) && r.Firmware.has(d.Version) && (r.Interface == nil || *r.Interface == d.Interface) && r.readsBeyond(desc)
+	here := r.matches(d) && (r.Interface == nil || *r.Interface == d.Interface)
+	return desc != nil && here && r.Firmware.has(d.Version) && r.readsBeyond(desc)
 }
 
 // readsBeyond reports whether the rule reads a byte that its report does not have, as where one model has two buses with reports of their

@@ -42,7 +42,7 @@ var mutants = []mutant{
 		{"internal/engine/resume.go", "return l.said[f].Before(s.woke) }", "return false }"},
 	}},
 	{"a serial number makes one headset's state another's", []edit{
-		{"internal/devices/unitindex.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && r.Serial != \"\" {\n\t\towners = x.bySerial[r.Serial]\n\t}\n\tif len(owners) == 0 {\n"},
+		{"internal/devices/unitindex.go", "\tif len(owners) == 0 {\n", "\tif len(owners) == 0 && d.serial != \"\" {\n\t\towners = x.bySerial[d.serial]\n\t}\n\tif len(owners) == 0 {\n"},
 	}},
 	{"a dropout of the radio is taken for a power cycle", []edit{
 		{"internal/hid/sensor.go", "func (s *sensor) linkUp(at time.Time) {\n", "func (s *sensor) linkUp(at time.Time) {\n\ts.plugIn(at)\n"},

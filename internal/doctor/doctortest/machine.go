@@ -56,7 +56,9 @@ func Endpoint(id string, typ devices.Type, pid string) devices.Endpoint {
 
 // Card returns the sound card of the device with that product id in the example catalogue.
 func Card(pid string) devices.Hardware {
-	return devices.Hardware{Source: "audio", ID: "4", Name: "Acme " + pid, Sound: true, Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid}
+	return devices.Hardware{
+		Source: "audio", ID: "4", Name: "Acme " + pid, Sound: true, Bus: devices.USB, VID: "1209", PID: pid, Container: "usb-" + pid,
+	}
 }
 
 // Studio replaces the headset with the microphone whose mute must be in hardware.

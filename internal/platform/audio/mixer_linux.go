@@ -203,9 +203,8 @@ func newMixers(notify func()) *mixers {
 // changed makes the next fill read all cards again.
 func (m *mixers) changed() { m.stale = true }
 
-// fill sets the last known controls of its card on each audio input. Cards are read concurrently: a slow one delays only its own first
-// reading, for which fill waits.
-func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
+// needed returns the control devices of audio inputs, and notes which of them are useful.
+func (m *mixers) needed(endpoints []devices.Endpoint) map[string]bool {
 	needed := make(map[string]bool)
 	for _, e := range endpoints {
 		if e.Type == devices.AudioInput && e.Mixer != "" {
@@ -218,6 +217,13 @@ func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
 			m.useful[e.Mixer] = true
 		}
 	}
+	return needed
+}
+
+// fill sets the last known controls of its card on each audio input. Cards are read concurrently: a slow one delays only its own first
+// reading, for which fill waits.
+func (m *mixers) fill(ctx context.Context, endpoints []devices.Endpoint) {
+	needed := m.needed(endpoints)
 	for name, c := range m.cards {
 		if !needed[name] && c.release() {
 			delete(m.cards, name)

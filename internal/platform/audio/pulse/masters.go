@@ -35,7 +35,7 @@ func (s Snapshot) Fed(virtual Source) bool {
 	return slices.ContainsFunc(s.Outputs, func(o SourceOutput) bool { return o.feeds(virtual) })
 }
 
-// feeds reports whether o and a source belong to one filter. PipeWire links the two ends of filters, loopbacks and cancellers by a group; its
+// feeds reports whether o and a source belong to one filter. PipeWire links both ends of filters, loopbacks and cancellers by a group; its
 // node.group says less, it is for whatever shares a clock. In PulseAudio one module makes both.
 func (o SourceOutput) feeds(s Source) bool {
 	const group = "node.link-group"
