@@ -78,8 +78,8 @@ func productString(file windows.Handle) string {
 }
 
 // wasUnpowered reports whether the USB device with an instance id, or with that of an interface, surely had no power until it arrived, as
-// on Linux: not if it has been connected for longer than its interfaces take to appear, if the hub above it came with it, or if Windows does
-// not know.
+// on Linux: not if it has been connected for longer than its interfaces take to appear, if the hub above it came with it, or if Windows
+// does not know.
 func wasUnpowered(instance string) bool {
 	if interfaceID.MatchString(instance) {
 		instance = platformwindows.Parent(instance)
