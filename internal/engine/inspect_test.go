@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/devices"
 )
 
 // inspect looks at all that an actor was sent in the hour.
@@ -107,7 +108,7 @@ func (s *stage) notHammered(a *actor) {
 			if answers(a, p) {
 				break
 			}
-			if silent(a, p) && len(p.Devices) > 0 && !free(last, p) { // a farewell is no question
+			if silent(a, p) && len(p.Devices) > 0 && !s.free(last, p) { // a farewell is no question
 				unanswered++
 			}
 			last = p
@@ -116,11 +117,16 @@ func (s *stage) notHammered(a *actor) {
 	}
 }
 
-// free reports whether a list costs nothing after one that was not answered, as it goes over the same open link: it is a newer one, or the
-// same one some minutes later.
-func free(last, p fakeserver.Payload) bool {
-	sameLink := p.Transport != fakeserver.HTTP && p.Conn == last.Conn
-	return sameLink && (text(p.Devices) != text(last.Devices) || p.Time.Sub(last.Time) >= 5*time.Minute)
+// free reports whether a list costs nothing after one that was not answered, as it goes over the same open link: it is a newer one, also if
+// a change was taken back meanwhile and it says the same, or the same one some minutes later.
+func (s *stage) free(last, p fakeserver.Payload) bool {
+	if p.Transport == fakeserver.HTTP || p.Conn != last.Conn {
+		return false
+	}
+	changed := slices.ContainsFunc(s.published, func(snap devices.Snapshot) bool {
+		return !snap.At.Before(last.Time.Add(-time.Second)) && !snap.At.After(p.Time)
+	})
+	return changed || text(p.Devices) != text(last.Devices) || p.Time.Sub(last.Time) >= 5*time.Minute
 }
 
 // silent reports whether a payload got no answer that its sender could make out.
