@@ -114,3 +114,50 @@ func TestAsOfToday(t *testing.T) {
 	require.False(t, *got.Devices[0].HardwareMute)
 	require.Empty(t, asOfToday(nil, now).Wire())
 }
+
+// TestTheNewestListIsTriedAgain although the client takes longer to accept the former one than the newest has to wait.
+func TestTheNewestListIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, refusing := &fakeLink{takes: 1500 * time.Millisecond}, true
+		l.answer = func(n int) error {
+			if refusing && l.lists()[n].size > 2 {
+				return refuse(n)
+			}
+			return nil
+		}
+		b := runSession(t, l)
+		b.put(1, devices.True)
+		time.Sleep(5 * time.Second)
+		b.outbox.put(disliked(2, devices.False))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		refusing = false
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, 3, l.lists()[len(l.lists())-1].size)
+	})
+}
+
+// TestAClientIsUpToDateWhenTheDislikedDeviceLeaves: the newest list then says the same as the former one, and is delivered.
+func TestAClientIsUpToDateWhenTheDislikedDeviceLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLink{}
+		l.answer = func(n int) error {
+			if n > 0 && l.lists()[n].size > 2 {
+				return refuse(n)
+			}
+			return nil
+		}
+		b := runSession(t, l)
+		b.put(1, devices.True)
+		synctest.Wait()
+		b.outbox.put(disliked(2, devices.False))
+		synctest.Wait()
+		before := len(b.deliveries)
+		b.put(3, devices.False)
+		synctest.Wait()
+		require.Greater(t, len(b.deliveries), before)
+	})
+}

@@ -174,7 +174,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		return nil
 	case err == nil && s.offer != offerNewest:
 		s.hasAnswered, s.unansweredSince = true, time.Time{}
-		s.accepted, s.acceptedIsKnown, s.holds = snap, true, &snap
+		s.accepted, s.acceptedIsKnown, s.holds = snap, false, &snap // the newest one goes out even if it then says the same
 		s.observer.refused(s.refusal, s.again, s.holds)
 		return s.decided(ctx, onTaken)
 	case err == nil:
@@ -221,7 +221,11 @@ func (s *session) decided(ctx context.Context, on verdict) error {
 	if next.Then != growing {
 		return nil
 	}
-	return s.sleep(ctx, time.Until(s.again), s.outbox.news)
+	wait := time.Until(s.again)
+	if wait <= 0 { // the offer has taken that long
+		return nil
+	}
+	return s.sleep(ctx, wait, s.outbox.news)
 }
 
 // promptAnswer is the time within which a healthy client answers.
