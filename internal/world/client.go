@@ -244,6 +244,9 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case !left && p.Err == nil:
 		k.answered[p.Transport] = true
 	}
+	if p.Fault == fakeserver.FaultAnswerLate { // until then the agent waits
+		k.undisturbedSince = time.Now().Add(longestAnswer)
+	}
 	if p.Fault == fakeserver.FaultCloseAfter { // the link has ended
 		k.linkedSince = time.Time{}
 	}

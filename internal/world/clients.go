@@ -20,10 +20,11 @@ const (
 
 	socketBuffer = 208 << 10 // as of Linux, in bytes
 
-	slowGet    = 600 * time.Millisecond
-	pause      = time.Millisecond      // in which a program that thaws does what it does first
-	backlog    = 50 * time.Millisecond // in which it takes what has queued on a link
-	longFreeze = time.Minute           // after which no link has to hold; with rpc.clients first: after the time for an answer
+	slowGet       = 600 * time.Millisecond
+	pause         = time.Millisecond      // in which a program that thaws does what it does first
+	backlog       = 50 * time.Millisecond // in which it takes what has queued on a link
+	longestAnswer = 8 * time.Second       // of a client with a fault
+	longFreeze    = time.Minute           // after which no link has to hold; with rpc.clients first: after the time for an answer
 )
 
 var searched = []int{6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472, 6473}

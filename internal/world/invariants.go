@@ -157,6 +157,12 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	if t.Form == formALSA && !d.serverDown {
 		return "a mixer switch shows it"
 	}
+	if d.stalledUntil.After(h.validSince) && t.Form.isAsked() {
+		return "" // answers may have come too late
+	}
+	if linked && h.Drowsy > 0 && slices.ContainsFunc(h.Channels, func(o channel) bool { return o.Of == ofLink && o.Form == formAnswer }) {
+		return "" // nor is its link known, if its answers come too late
+	}
 	if t.Of != ofMute || t.Form == formALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Channels[r.Reads[0]]) || unclear(r.Says, t) {
 		return ""
 	}

@@ -15,6 +15,7 @@ var knownFaults = []knownFault{
 	{"V14: what others have spent, and the update between two agents", []string{"late", "farewell", "emptied", "rest", "order"}, func(s scenario) bool {
 		return s.does(doReplace, doClientSpends)
 	}},
+	{"V7: two agents ask one device", []string{"known"}, func(s scenario) bool { return s.does(doReplace) }},
 	{"V18: a farewell to one of two sessions empties the list", []string{"rest"}, func(s scenario) bool {
 		return s.Reporting.Visibility != seesAll || slices.ContainsFunc(s.Clients, func(k clientSpec) bool { return k.Hidden })
 	}},

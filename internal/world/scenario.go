@@ -101,6 +101,11 @@ const (
 // shows reports whether the channel reports a state, and not a press.
 func (f form) shows() bool { return f != formPress && f != formHeld && f != formEvent }
 
+// isAsked reports whether the channel tells its state in answers.
+func (f form) isAsked() bool {
+	return f == formFeature || f == formAnswer || f == formHIDPP || f == formLamp
+}
+
 // channel is one way in which a firmware reports a state.
 type channel struct {
 	Of        subject `json:"of"`

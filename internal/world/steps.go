@@ -302,7 +302,7 @@ func (d *desk) unplug(h *headset, wait time.Duration) {
 		h.plugged = false
 		for _, n := range h.nodes {
 			n.gone = true
-			if n.open {
+			if n.open || n.denied {
 				d.close(h, n, "")
 			}
 		}

@@ -69,7 +69,7 @@ func (g *generator) widenModel(m *model) {
 	for i := range m.Channels {
 		t := &m.Channels[i]
 		if !t.Form.shows() && t.Report != 0 && m.Bus != bluetooth && g.one(3) && !strings.Contains(text(m.Versions), `"interface":`) {
-			t.Twin, t.Both = true, g.one(2)
+			t.Twin, t.Both = true, g.one(2) || t.Form == formHeld // a press and its release come on one interface
 		}
 	}
 	if m.interfaces() > 0 && g.one(2) && !slices.ContainsFunc(m.Channels, channel.unnumbered) {
