@@ -35,6 +35,7 @@ type client struct {
 	answered    map[fakeserver.Transport]bool // since its start it has answered a list
 	queued      []string                      // lists that agents which have ended may have sent it while it was frozen
 	thawedAt    time.Time
+	answersAt   time.Time // when it has answered what it answers late
 }
 
 func (k *client) violate(rule, format string, args ...any) {
@@ -245,7 +246,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 		k.answered[p.Transport] = true
 	}
 	if p.Fault == fakeserver.FaultAnswerLate { // until then the agent waits
-		k.undisturbedSince = time.Now().Add(longestAnswer)
+		k.answersAt = time.Now().Add(longestAnswer)
 	}
 	if p.Fault == fakeserver.FaultCloseAfter { // the link has ended
 		k.linkedSince = time.Time{}

@@ -16,7 +16,7 @@ const (
 
 // undisturbedFor reports whether it has run for d without anything that may break its links.
 func (k *client) undisturbedFor(d time.Duration) bool {
-	return k.on && !k.frozen && time.Since(k.undisturbedSince) >= d && time.Since(k.fullyOpenAt) >= d
+	return k.on && !k.frozen && time.Since(k.undisturbedSince) >= d && time.Since(k.answersAt) >= d && time.Since(k.fullyOpenAt) >= d
 }
 
 // checkPrompt checks that clients with a working link over a socket hold the newest list.
