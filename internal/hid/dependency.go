@@ -54,6 +54,21 @@ func (t *Tracker) invalidateUnknown(at, now time.Time) {
 	}
 }
 
+// renewProducts handles links that are up, and were when their device said that they may have changed: the product may have been away in
+// between.
+func (t *Tracker) renewProducts(at, now time.Time) {
+	for _, s := range t.sensors() {
+		if !s.pending.take(renewProduct) {
+			continue
+		}
+		mine := func(o *sensor) bool { return !o.Link && o.unit == s.unit }
+		t.forgetAll(at, now, mine)
+		for _, d := range t.devices {
+			d.ask(AtLinkUp, now, mine)
+		}
+	}
+}
+
 // suspectLinks handles links that may have changed and are unknown: the product may have been away since its states were reported, also if
 // its link was not known before.
 func (t *Tracker) suspectLinks(at, now time.Time) {

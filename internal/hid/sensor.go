@@ -166,8 +166,11 @@ func (s *sensor) isReading() bool { return s.AnchorOf == "" }
 // an anchor.
 func (s *sensor) update(v devices.Tri, a arrival, stated time.Time) {
 	on := onStated
-	if !v.Known() {
+	switch {
+	case !v.Known():
 		on = onUnrecognised
+	case v == s.Value && !s.Doubted.IsZero() && !stated.Before(s.Doubted):
+		on = onConfirmed
 	}
 	s.enter(on, v, a.at)
 	s.StatedAt, s.StatedOn = stated, a.route

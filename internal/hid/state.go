@@ -28,6 +28,7 @@ type outcome string
 const (
 	onStarted      outcome = "the device was plugged in, or its headset switched on, and its start state is known"
 	onStated       outcome = "the device reported a state"
+	onConfirmed    outcome = "asked because it may have changed, the device reported the state that was known"
 	onUnrecognised outcome = "the device reported a value that the rule does not define"
 	onUnconfirmed  outcome = "a query returned no state, or a receiver reported that its device connected or disconnected"
 	onOutdated     outcome = "it is a level that must be repeated, and was not in time"
@@ -53,6 +54,7 @@ const (
 	setToggles        consequence = "of an anchor: its toggles take the state"
 	doubtToggles      consequence = "of an anchor: its toggles become ambiguous"
 	invalidateUnknown consequence = "of a level: its dependents become unknown"
+	renewProduct      consequence = "of a link that is up: all states of the product become unknown and are queried"
 	suspectLink       consequence = "of an unknown link: all states of the product become unknown"
 	askNow            consequence = "its anchors become unknown and are queried"
 	askLater          consequence = "its anchors are queried, 0.2 s after the last query at the earliest"
@@ -64,6 +66,7 @@ var line = transition.NewLine[state, outcome, []consequence]
 var transitions = transition.Table[state, outcome, []consequence]{
 	line(onStarted, nil, stated, nil),
 	line(onStated, nil, stated, []consequence{setToggles}),
+	line(onConfirmed, nil, stated, []consequence{setToggles, renewProduct}),
 	line(onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}),
 	line(onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}),
 	line(onUnconfirmed, []state{unrecognised}, "", nil),
@@ -109,6 +112,8 @@ func (s *sensor) appliesTo(c consequence) bool {
 		return s.isReading() && s.ReportsChanges
 	case suspectLink:
 		return s.isReading() && s.Link
+	case renewProduct:
+		return s.isReading() && s.Link && s.Value == devices.True
 	default:
 		return true
 	}

@@ -386,6 +386,9 @@ func (t *Tracker) applyConsequences(at, now time.Time) {
 	if t.changes.pending.take(invalidateUnknown) {
 		t.invalidateUnknown(at, now)
 	}
+	if t.changes.pending.take(renewProduct) {
+		t.renewProducts(at, now)
+	}
 	if t.changes.pending.take(suspectLink) {
 		t.suspectLinks(at, now)
 	}
