@@ -153,44 +153,32 @@ func (d *desk) whyKnown(h *headset) string {
 
 // howKnown returns how the agent knows the state of a channel by a rule; "": it need not know it.
 func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
-	t := h.Channels[i]
-	if t.Form == formALSA && !d.serverDown {
+	t, first := h.Channels[i], h.Channels[r.Reads[0]]
+	switch {
+	case t.Form == formALSA && !d.serverDown:
 		return "a mixer switch shows it"
-	}
-	if d.stalledUntil.After(h.validSince) && t.Form.isAsked() {
-		return "" // answers may have come too late
-	}
-	if linked && h.Drowsy > 0 && slices.ContainsFunc(h.Channels, func(o channel) bool { return o.Of == ofLink && o.Form == formAnswer }) {
-		return "" // nor is its link known, if its answers come too late
-	}
-	if t.Of != ofMute || t.Form == formALSA || h.stuck[i] || !h.reads(t) || !h.reads(h.Channels[r.Reads[0]]) || unclear(r.Says, t) {
+	case d.mayMissAnswers(h, t, linked), t.Of != ofMute, t.Form == formALSA, h.stuck[i], !h.reads(t), !h.reads(first), unclear(r.Says, t):
 		return ""
-	}
-	switch t.Form {
-	case formFeature, formAnswer, formLamp:
+	case t.Form == formHIDPP && !linked && t.Hint == 0: // the agent does not know when to ask again after it was off
+		return ""
+	case t.Form.isAsked(), r.Says["hid_query"] != nil:
 		if h.Drowsy > 0 {
 			return ""
 		}
 		return "the device answers " + text(r.Says)
-	case formHIDPP:
-		if (linked || t.Hint != 0) && h.Drowsy == 0 { // otherwise the agent does not know when to ask again after it was off
-			return "the device answers " + text(r.Says)
-		}
-	case formSwitch, formButtons, formLevel:
-		if r.Says["hid_query"] != nil && h.Drowsy > 0 {
-			return ""
-		}
-		if r.Says["hid_query"] != nil {
-			return "the device answers " + text(r.Says)
-		}
-		// As an anchor it may be overtaken by presses on another interface.
-		if press := h.Channels[r.Reads[0]]; press.Form.shows() || press.Interface == t.Interface && !t.Twin && !press.Twin {
-			if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
-				return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
-			}
+	// As an anchor it may be overtaken by presses on another interface.
+	case t.Form.shows() && (first.Form.shows() || first.Interface == t.Interface && !t.Twin && !first.Twin):
+		if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
+			return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 		}
 	}
 	return ""
+}
+
+// mayMissAnswers reports whether answers about a channel, or about the link that it depends on, may come too late.
+func (d *desk) mayMissAnswers(h *headset, t channel, linked bool) bool {
+	askedForLink := slices.ContainsFunc(h.Channels, func(o channel) bool { return o.Of == ofLink && o.Form == formAnswer })
+	return d.stalledUntil.After(h.validSince) && t.Form.isAsked() || linked && h.Drowsy > 0 && askedForLink
 }
 
 // unclear reports whether the catalogue does not say what the values of the channel mean, or in which report they are.
