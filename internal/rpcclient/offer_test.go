@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,9 +120,11 @@ func TestAsOfToday(t *testing.T) {
 func TestTheNewestListIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, refusing := &fakeLink{takes: 1500 * time.Millisecond}, true
+		l := &fakeLink{takes: 1500 * time.Millisecond}
+		var refusing atomic.Bool
+		refusing.Store(true)
 		l.answer = func(n int) error {
-			if refusing && l.lists()[n].size > 2 {
+			if refusing.Load() && l.lists()[n].size > 2 {
 				return refuse(n)
 			}
 			return nil
@@ -132,7 +135,7 @@ func TestTheNewestListIsTriedAgain(t *testing.T) {
 		b.outbox.put(disliked(2, devices.False))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		refusing = false
+		refusing.Store(false)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Equal(t, 3, l.lists()[len(l.lists())-1].size)
