@@ -79,7 +79,7 @@ SEED  ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 world: SEED := $(SEED)
 world: ## simulate SEEDS (10,000) random desks, and as many random sets of clients, in virtual time, from SEED on (docs/world.md)
 	@echo "make world SEED=$(SEED) SEEDS=$(SEEDS)"
-	$(GO) test ./internal/world -count 1 -timeout 1h -run '^TestWorld(OfClients)?$$' -seed $(SEED) -seeds $(SEEDS)
+	$(GO) test ./internal/world -count 1 -timeout 1h -run '^TestWorld(OfClients)?$$' -excuse -seed $(SEED) -seeds $(SEEDS)
 
 .PHONY: mutants
 mutants: ## put known mistakes back one at a time; fails if the world no longer finds one (docs/world.md)

@@ -634,7 +634,12 @@ func TestKnownIsTrue(t *testing.T) {
 					require.Equal(t, devices.Of(f.muted), v, "%v", told)
 				}
 			}
-			require.Greater(t, known, 80, "it is not all unknown")
+			least := 150
+			if m.link && strings.Contains(m.product, "start: false") && !strings.Contains(m.product, "hid_query") {
+				// No start counts shortly after a sleep, nor one by the link before the headset was seen to be off.
+				least = 80
+			}
+			require.Greater(t, known, least, "it is not all unknown")
 		})
 	}
 }
