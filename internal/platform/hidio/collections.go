@@ -122,20 +122,27 @@ func (c *collection) frame(kind descriptor.Kind, report []byte) ([]byte, error) 
 	return append(slices.Clone(report), make([]byte, length-len(report))...), nil
 }
 
-// unframe returns an input report as the device sends it: without a number if reports have none, and without what Windows appends to one
-// that is shorter than the longest.
-func (c *collection) unframe(desc *descriptor.Descriptor, report []byte) []byte {
-	if len(report) == 0 {
-		return nil
-	}
-	number := report[0]
-	if number == 0 {
-		report = report[1:]
-	}
-	if desc != nil {
-		if length := desc.Length(descriptor.Input, number); length > 0 {
-			return report[:min(length, len(report))]
-		}
+// unframe returns an input report as the device sends it: without a number if reports have none, and without what Windows appends.
+func unframe(desc *descriptor.Descriptor, report []byte) []byte {
+	report = unpad(desc, descriptor.Input, report)
+	if len(report) > 0 && report[0] == 0 {
+		return report[1:]
 	}
 	return report
+}
+
+// unpad returns a report, or an answer, that begins with its number, or with 0 if reports have none, without what Windows appends to one
+// that is shorter than the longest.
+func unpad(desc *descriptor.Descriptor, kind descriptor.Kind, report []byte) []byte {
+	if len(report) == 0 || desc == nil {
+		return report
+	}
+	length := desc.Length(kind, report[0])
+	if length == 0 { // not declared
+		return report
+	}
+	if report[0] == 0 {
+		length++
+	}
+	return report[:min(length, len(report))]
 }

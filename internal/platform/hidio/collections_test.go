@@ -74,17 +74,41 @@ func TestReportsAreOfWindowsLength(t *testing.T) {
 	require.Equal(t, []byte{1, 2, 0, 0}, framed)
 	_, err = c.frame(descriptor.Output, []byte{1, 2, 3, 4, 5})
 	require.EqualError(t, err, "the longest output report of this device has 4 bytes: asked for 5")
-	require.Equal(t, []byte{7}, c.unframe(nil, []byte{0, 7}), "a report without a number")
-	require.Equal(t, []byte{5, 7}, c.unframe(nil, []byte{5, 7}))
-	require.Empty(t, c.unframe(nil, nil))
+	require.Equal(t, []byte{7}, unframe(nil, []byte{0, 7}), "a report without a number")
+	require.Equal(t, []byte{5, 7}, unframe(nil, []byte{5, 7}))
+	require.Empty(t, unframe(nil, nil))
 
 	// Reports 1 of two bytes and 2 of four, both with their numbers.
 	numbered := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x85\x01\x95\x01\x09\x02\x81\x02\x85\x02\x95\x03\x09\x02\x81\x02\xc0")})
-	require.Equal(t, []byte{1, 7}, c.unframe(numbered, []byte{1, 7, 0, 0}), "Windows appends zeros to what is shorter than the longest")
-	require.Equal(t, []byte{2, 7, 8, 0}, c.unframe(numbered, []byte{2, 7, 8, 0}))
-	require.Equal(t, []byte{3, 7, 0, 0}, c.unframe(numbered, []byte{3, 7, 0, 0}), "a report that is not declared")
+	require.Equal(t, []byte{1, 7}, unframe(numbered, []byte{1, 7, 0, 0}), "Windows appends zeros to what is shorter than the longest")
+	require.Equal(t, []byte{2, 7, 8, 0}, unframe(numbered, []byte{2, 7, 8, 0}))
+	require.Equal(t, []byte{3, 7, 0, 0}, unframe(numbered, []byte{3, 7, 0, 0}), "a report that is not declared")
 	plain := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x95\x02\x09\x02\x81\x02\xc0")})
-	require.Equal(t, []byte{7, 8}, c.unframe(plain, []byte{0, 7, 8}))
+	require.Equal(t, []byte{7, 8}, unframe(plain, []byte{0, 7, 8}))
+	require.Equal(t, []byte{7, 8}, unframe(plain, []byte{0, 7, 8, 0}))
+}
+
+// The answers to requests are cut like reports, but keep the place of the number, as on Linux.
+func TestAnswersAreOfTheirOwnLength(t *testing.T) {
+	// Feature reports 1 of two bytes and 2 of four, and an input report 1 of three, all with their numbers.
+	numbered := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x85\x01\x95\x01\x09\x02\xb1\x02\x95\x02\x09\x02\x81\x02\x85\x02\x95\x03\x09\x02\xb1\x02\xc0")})
+	plain := hid.Describe(hid.Device{Descriptor: []byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x95\x02\x09\x02\xb1\x02\xc0")})
+	for _, c := range []struct {
+		desc         *descriptor.Descriptor
+		kind         descriptor.Kind
+		answer, want []byte
+	}{
+		{numbered, descriptor.Feature, []byte{1, 7, 0, 0}, []byte{1, 7}},
+		{numbered, descriptor.Feature, []byte{2, 7, 8, 0}, []byte{2, 7, 8, 0}},
+		{numbered, descriptor.Feature, []byte{3, 7, 0, 0}, []byte{3, 7, 0, 0}},
+		{numbered, descriptor.Feature, []byte{2, 7}, []byte{2, 7}},
+		{numbered, descriptor.Input, []byte{1, 7, 8, 0}, []byte{1, 7, 8}},
+		{plain, descriptor.Feature, []byte{0, 7, 8, 0}, []byte{0, 7, 8}},
+		{nil, descriptor.Feature, []byte{1, 7, 0, 0}, []byte{1, 7, 0, 0}},
+		{plain, descriptor.Feature, nil, nil},
+	} {
+		require.Equal(t, c.want, unpad(c.desc, c.kind, c.answer), "% x", c.answer)
+	}
 }
 
 func TestCollectionsThatWindowsKeeps(t *testing.T) {

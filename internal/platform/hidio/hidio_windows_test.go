@@ -134,6 +134,18 @@ func TestHIDOfWindowsReportsAreNotPadded(t *testing.T) {
 	require.Equal(t, "\x03\x07", string(events.expect(t, hid.Report, plugged.Instance()).Data))
 }
 
+// So it does with answers.
+func TestHIDOfWindowsAnswersAreNotPadded(t *testing.T) {
+	platformtest.NoLeak(t)
+	fake := headset(0)
+	fake.Descriptor = append([]byte("\x06\x00\xff\x09\x01\xa1\x01\x75\x08\x15\x00\x25\xff\x85\x02\x95\x07\x09\x02\x91\x02\x85\x03\x95\x01\x09\x03\x91\x02"), standin.Control+"\xc0"...)
+	plugged := fake.Plug(t)
+	h, events := openHID(t)
+	events.expect(t, hid.Attached, plugged.Instance())
+	h.Send(hid.Request{Node: plugged.Instance(), ID: 1, Output: []byte{2, 4, 0, 0, 0, 0, 0, 0}, Feature: []byte{7}, Length: 64})
+	require.Equal(t, "\x07\x04", string(events.expect(t, hid.Answer, plugged.Instance()).Data), "declared to have one byte behind its number")
+}
+
 // A collection is a channel of its own.
 func TestHIDOfWindowsChannels(t *testing.T) {
 	platformtest.NoLeak(t)

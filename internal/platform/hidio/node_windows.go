@@ -219,7 +219,7 @@ func (p *part) read(report []byte, until time.Time, empty func(time.Time)) (int,
 	if err != nil {
 		return 0, err
 	}
-	sent := p.unframe(p.desc, p.report[:size])
+	sent := unframe(p.desc, p.report[:size])
 	if len(sent) == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -316,7 +316,7 @@ func (n *node) ask(kind descriptor.Kind, code uint32, number byte, length int) (
 	return report[:min(len(report), length)], err
 }
 
-// transfer sends a report, or the number of the one to read, and returns the result.
+// transfer sends a report, or the number of the one to read, and returns the result as the device has sent it.
 func (n *node) transfer(kind descriptor.Kind, code uint32, verb string, report []byte) ([]byte, error) {
 	p, err := n.find(kind, report[0])
 	if err != nil {
@@ -334,5 +334,8 @@ func (n *node) transfer(kind descriptor.Kind, code uint32, verb string, report [
 	if err != nil {
 		return nil, fmt.Errorf("%s the %s report %#02x of %s: %w", verb, kind, report[0], p.instance, err)
 	}
-	return framed[:min(size, len(framed))], nil
+	if framed[0] == 0 { // Windows does not count the place of the number where there is none
+		size++
+	}
+	return unpad(p.desc, kind, framed[:min(size, len(framed))]), nil
 }
