@@ -205,7 +205,8 @@ func TestSettings(t *testing.T) {
 	require.Equal(t, []string{
 		fmt.Sprintf("SIDETONE_RPC_PORTS=%d,%d", p.clients[0].Port(), p.clients[1].Port()),
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder, "SIDETONE_RPC_TRANSPORTS=http",
-		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), "XDG_RUNTIME_DIR=" + p.folder, "SIDETONE_RPC_TOKEN_EVERY=1ms",
+		"SIDETONE_CONTROL_SOCKET=" + filepath.Join(p.folder, "agent.sock"), "XDG_RUNTIME_DIR=" + p.folder, "XDG_STATE_HOME=" + p.folder,
+		"SIDETONE_RPC_TOKEN_EVERY=1ms",
 	}, p.settings())
 	require.NoError(t, p.close())
 	require.NoDirExists(t, p.folder)

@@ -83,6 +83,7 @@ func (p *place) settings() []string {
 		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
 		"SIDETONE_CONTROL_SOCKET=" + p.controlSocket(),
 		"XDG_RUNTIME_DIR=" + p.folder, // several agents of one application run at once
+		"XDG_STATE_HOME=" + p.folder,  // and none may know a client from before
 	}
 	if p.options.Refill > 0 {
 		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+p.options.Refill.String())
