@@ -18,6 +18,7 @@ func (c *clients) options() rpcclient.Options {
 	o := rpcclient.DefaultOptions
 	o.ClientID, o.Ports, o.Jitter = clientID, searched, c.chance
 	o.Local, o.DialPort, o.Memory = c.view, c.agent.DialPort, &c.memory
+	o.Log, o.OnDelivery = c.log, func(d rpcclient.Delivery) { c.log.Info("reported", "to", d.To, "devices", len(d.Snapshot.Devices)) }
 	o.AnswerTimeout += time.Duration(c.set.Timing) * time.Millisecond
 	if c.set.OnExit != "" {
 		o.OnExit = c.set.OnExit

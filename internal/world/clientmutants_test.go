@@ -42,4 +42,7 @@ var clientMutants = []mutant{
 	{"another user's socket is anybody's", []edit{
 		{"internal/rpcclient/attempt.go", "case p.UID != \"\" && me != \"\" && p.UID != me:", "case p.UID != \"\" && me != \"\" && p.UID != me && !p.hasSocket():"},
 	}},
+	{"who logs waits for what takes the log", []edit{
+		{"internal/asynclog/asynclog.go", "Write(line []byte) (int, error) {\n", "Write(line []byte) (int, error) {\n\treturn w.out.Write(line)\n"},
+	}},
 }

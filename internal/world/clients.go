@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ type clients struct {
 	all      []*client
 	pid      int
 	set      clientSettings
+	log      *slog.Logger      // of the agent
 	reporter *rpcclient.Client // nil while the agent does not run
 	endAgent func(cause error) // nil: in order
 
@@ -53,8 +55,8 @@ type clients struct {
 	memory    memory // of the agent, which outlasts its processes
 }
 
-func newClients(s scenario, events *story) *clients {
-	c := &clients{story: events, seed: s.Seed, pid: 100, set: s.Reporting}
+func newClients(s scenario, events *story, log *slog.Logger) *clients {
+	c := &clients{story: events, seed: s.Seed, pid: 100, set: s.Reporting, log: log}
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, visibility: s.Reporting.Visibility}

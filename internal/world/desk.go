@@ -34,6 +34,8 @@ type desk struct {
 	ready                 map[string]time.Time // by node: when the last event under way arrives
 	suites                []*suite
 	clients               *clients
+	sink                  *logSink
+	log                   *slog.Logger
 	lists                 int       // how many lists were made up, without an Engine
 	version               int       // of the catalogue
 	strangers             []bool    // which are there
@@ -99,7 +101,9 @@ func newDesk(s scenario, withStory bool) *desk {
 	for i, s := range s.Suites {
 		d.suites = append(d.suites, &suite{vendorSuite: s, desk: d, name: fmt.Sprint("suite-", i)})
 	}
-	d.clients = newClients(s, &d.story)
+	d.sink = &logSink{}
+	d.log = d.sink.logger()
+	d.clients = newClients(s, &d.story, d.log)
 	return d
 }
 
@@ -122,6 +126,7 @@ func (d *desk) play() {
 	synctest.Wait()
 	d.clients.close()
 	synctest.Wait()
+	d.sink.free()
 }
 
 // pass lets the time between two steps pass, and checks what clients hold.
@@ -243,7 +248,7 @@ func (d *desk) boot() {
 func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine {
 	e := &agentEngine{}
 	e.Engine = engine.New(engine.Options{
-		Settings: set, Sources: []string{"audio", "hid"}, Log: slog.New(slog.DiscardHandler), Pause: pause,
+		Settings: set, Sources: []string{"audio", "hid"}, Log: d.log, Pause: pause,
 		Publish: func(s devices.Snapshot) { d.publish(e, s) }, Ask: func(r hid.Request) { d.ask(request{r, e}) },
 	})
 	e.stop = inBackground(e.Run)

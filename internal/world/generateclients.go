@@ -17,6 +17,7 @@ func generateClients(seed uint64) scenario {
 	s.Steps = drawClientSteps(g, len(s.Clients), pick(g, g.IntN(6), g.IntN(28)), s.Reporting)
 	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
 	(&generator{rand.New(rand.NewPCG(seed, 5))}).siblings(s.Clients)
+	sticks(&s, 6)
 	return plain(s)
 }
 

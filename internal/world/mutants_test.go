@@ -76,6 +76,9 @@ var mutants = []mutant{
 		{"internal/catalogue/check_mute.go", "case u.field != devices.HardwareMute ||", "case true || u.field == devices.HardwareMute ||"},
 		{"internal/catalogue/compile_hid.go", "case strict && !v.isOneBit()", "case false && !v.isOneBit()"},
 	}},
+	{"who logs waits for what takes the log", []edit{
+		{"internal/asynclog/asynclog.go", "Write(line []byte) (int, error) {\n", "Write(line []byte) (int, error) {\n\treturn w.out.Write(line)\n"},
+	}},
 }
 
 // TestMutants builds the agent with each mistake and has the world find it within 3,000 seeds.

@@ -191,6 +191,7 @@ const (
 	doForeign action = "foreign" // the stranger N comes or goes
 	doRoute   action = "route"   // what its echo canceller records: N 0: it, 1: nobody knows, 2: the built-in microphone
 	doManager action = "manager" // the session manager takes all endpoints away for MS; the cards stay
+	doLog     action = "log"     // what takes the agent's log sticks, or goes on
 	doPause   action = "pause"   // for MS; 0: until it is resumed
 	doResume  action = "resume"
 	doRest    action = "rest" // nothing happens for MS; then the invariants hold

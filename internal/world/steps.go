@@ -72,6 +72,7 @@ var atDesk = map[action]func(*desk, scenarioStep){
 		d.clients.checkPrompt()
 		d.atRest()
 	},
+	doLog:     func(d *desk, _ scenarioStep) { d.sink.turn() },
 	doPublish: func(d *desk, _ scenarioStep) { d.publishMadeUp() },
 }
 
