@@ -57,6 +57,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		host.HIDRoot = os.Getenv(hidEnv)
 		paths.Etc = filepath.Join(os.Getenv("HOME"), "etc")
+		host.Etc, host.Run = paths.Etc, filepath.Join(os.Getenv("HOME"), "run")
 		if path := os.Getenv(brandEnv); path != "" {
 			host.Executable = func() (string, error) { return path, nil }
 		}
@@ -71,6 +72,7 @@ func TestMain(m *testing.M) {
 		serveProcess(ctx)
 	}
 	paths.Etc = "/nonexistent" // nor what is set on this machine
+	host.Etc, host.Run = paths.Etc, paths.Etc
 	flag.Parse()
 	_ = flag.Set("test.parallel", "10") // tests wait for other processes most of the time
 	// It removes old files of the log, for the process's life.

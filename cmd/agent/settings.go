@@ -19,7 +19,7 @@ import (
 )
 
 // host is the machine that the agent runs on. Tests replace it.
-var host = app.Host{Getenv: os.Getenv, Executable: os.Executable}
+var host = app.Host{Getenv: os.Getenv, Executable: os.Executable, Etc: paths.Etc, Run: paths.Run}
 
 // programName returns the name of this program, after which its files on this machine are named.
 func programName() string { return app.ProgramName(host) }

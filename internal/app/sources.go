@@ -46,7 +46,9 @@ func (s *Settings) openEndpoints(
 		}
 	}
 	if from.Audio {
-		o := audio.Options{Name: ProgramName(host), Server: from.PulseServer, Getenv: host.Getenv, Alone: safe}
+		o := audio.Options{
+			Name: ProgramName(host), Server: from.PulseServer, Getenv: host.Getenv, Etc: host.Etc, Run: host.Run, Alone: safe,
+		}
 		o.Controls = func(e devices.Endpoint) bool { return resolver().WantsControls(e) }
 		if from.Effects && !safe {
 			o.Effects = func(e devices.Endpoint) bool { return resolver().WantsEffects(e) }

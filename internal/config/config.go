@@ -57,7 +57,7 @@ type Sources struct {
 	Camera      bool     `yaml:"camera,omitempty" help:"look for cameras"`
 	HID         bool     `yaml:"hid,omitempty" help:"read the HID devices that the catalogue names"`
 	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
-	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of the environment's"`
+	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of that of environment and client.conf"`
 	Effects     bool     `yaml:"effects,omitempty" help:"Windows: hold a silent stream of each microphone whose catalogue asks for os_effects"`
 }
 

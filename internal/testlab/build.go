@@ -19,15 +19,18 @@ import (
 	"testing"
 )
 
+// noMachine makes a program look for nothing in the folders of this machine's administrator.
+const noMachine = "-X sidetone/internal/platform/paths.Etc=/nonexistent -X sidetone/internal/platform/paths.Run=/nonexistent"
+
 // Build builds a program of this module as it ships, with one difference: it reads neither settings nor policy of this machine's
-// administrator. env is added to the environment of the Go command.
+// administrator, and knows no server of all users. env is added to the environment of the Go command.
 func Build(program, pkg string, env ...string) error {
 	source, err := filepath.Abs(pkg)
 	if err != nil {
 		return err
 	}
 	kept, err := keptBuild(append(env, source), func(out string) *exec.Cmd {
-		build := exec.Command("go", "build", "-ldflags=-X sidetone/internal/platform/paths.Etc=/nonexistent", "-o", out, pkg)
+		build := exec.Command("go", "build", "-ldflags="+noMachine, "-o", out, pkg)
 		build.Env = append(os.Environ(), env...)
 		return build
 	})

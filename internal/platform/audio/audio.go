@@ -15,4 +15,5 @@ type Options struct {
 	// always.
 	Controls func(e devices.Endpoint) bool
 	Getenv   func(string) string // the user's environment; nil: nothing is set
+	Etc, Run string              // Linux: the folders in which other places of the sound server are looked for: /etc and /run; "": none
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -20,7 +21,8 @@ import (
 // source is the source of audio endpoints on Linux: PulseAudio, or PipeWire by pipewire-pulse. One connection to the sound server reports
 // everything and all changes; miniaudio enumerates beside it, and ALSA has switches that the server does not map.
 type source struct {
-	options Options
+	places  pulse.Places
+	name    string // of this program, for the sound server
 	changed signal.Signal
 	retry   serverWatch
 	mini    *companion
@@ -29,7 +31,8 @@ type source struct {
 	pending pendingChanges // what has changed since it was last read
 
 	conn    *pulse.Conn // nil while there is no server
-	server  string      // address of conn
+	server  string      // socket of conn
+	sockets []string    // those that might have been
 	last    pulse.Snapshot
 	version atomic.Pointer[string] // of the server, as it was read last
 	findUSB usbFinder
@@ -41,26 +44,8 @@ type source struct {
 // New returns the source "audio". It looks up the address of the sound server for every new connection.
 func New(o Options) (platform.Source, error) { return newSource(o), nil }
 
-// address lets a setting replace $PULSE_SERVER, with the same syntax.
-func (o Options) address() (string, error) {
-	return pulse.Address(func(name string) string {
-		if name == "PULSE_SERVER" && o.Server != "" {
-			return o.Server
-		}
-		return o.env(name)
-	})
-}
-
-// env returns a variable of the user's environment.
-func (o Options) env(name string) string {
-	if o.Getenv == nil {
-		return ""
-	}
-	return o.Getenv(name)
-}
-
 func newSource(o Options) *source {
-	a := &source{options: o, changed: signal.New()}
+	a := &source{places: pulse.Places{Setting: o.Server, Getenv: o.Getenv, Etc: o.Etc, Run: o.Run}, name: o.Name, changed: signal.New()}
 	a.retry.notify = a.changed.Notify
 	a.mini = newCompanion(o.Alone, func() { a.mark(miniaudioChanged, 0) })
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
@@ -116,7 +101,7 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	}
 	if err := a.read(ctx); err != nil {
 		a.disconnect()
-		a.retry.failed(a.server)
+		a.retry.failed(a.sockets)
 		return nil, platform.Trouble(fmt.Errorf("read from the sound server: %w", err), health.SoundServerAway, nil)
 	}
 	a.retry.worked()
@@ -134,27 +119,50 @@ func (a *source) connect(ctx context.Context) error {
 		return nil
 	}
 	a.disconnect()
-	server, err := a.options.address()
-	if err != nil {
-		a.retry.failed("")
-		return err
-	}
-	a.server = server
-	o := pulse.Options{Name: a.options.Name, OnEvent: a.onEvent, Cookie: pulse.LoadCookie(a.options.env)}
-	conn, err := pulse.Dial(ctx, server, o)
+	at, err := a.places.Find()
 	if err == nil {
-		if err = conn.Subscribe(ctx, watched...); err != nil {
-			_ = conn.Close()
-		}
+		err = a.connectTo(ctx, at)
 	}
 	if err != nil {
-		a.retry.failed(server)
+		a.retry.failed(at.Sockets)
+		if at.Unread != nil {
+			err = fmt.Errorf("%w; not all settings of the sound server are read: %w", err, at.Unread)
+		}
 		return err
 	}
-	a.conn = conn
 	a.mini.forget()
 	a.pending.add(allChanged, 0)
 	return nil
+}
+
+// connectTo tries the sockets that there are in turn, or the first if there is none.
+func (a *source) connectTo(ctx context.Context, at pulse.Location) (err error) {
+	for i, socket := range at.Sockets {
+		if i > 0 && !exists(socket) {
+			continue
+		}
+		conn, failed := a.dial(ctx, socket, at.Cookie)
+		if failed == nil {
+			a.conn, a.server, a.sockets = conn, socket, at.Sockets
+			return nil
+		}
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = failed
+		}
+	}
+	return err
+}
+
+func (a *source) dial(ctx context.Context, socket string, cookie []byte) (*pulse.Conn, error) {
+	conn, err := pulse.Dial(ctx, socket, pulse.Options{Name: a.name, OnEvent: a.onEvent, Cookie: cookie})
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.Subscribe(ctx, watched...); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 func (a *source) disconnect() {

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"os"
+	"slices"
 	"time"
 
 	"sidetone/internal/platform/files"
@@ -17,32 +18,37 @@ const (
 // serverWatch says when to try the sound server again.
 type serverWatch struct {
 	backoff
-	notify func() // called when the server may have come
-	socket string // watched; "": none
-	path   *files.PathWatch
+	notify  func()   // called when the server may have come
+	sockets []string // watched
+	path    *files.PathWatch
 }
 
-// failed schedules the next try of the server at socket; "" means that the address is unknown.
-func (w *serverWatch) failed(socket string) {
-	ceiling := retryPresent
-	if _, err := os.Stat(socket); err != nil {
-		ceiling = retryAbsent
+// failed schedules the next try of the servers at sockets, of which none is known if no place is.
+func (w *serverWatch) failed(sockets []string) {
+	ceiling := retryAbsent
+	if slices.ContainsFunc(sockets, exists) {
+		ceiling = retryPresent
 	}
 	w.backoff.failed(ceiling)
-	if socket != "" {
-		w.watch(socket)
+	if len(sockets) > 0 {
+		w.watch(sockets)
 	}
 }
 
-// watch watches the socket and what leads to it. If that fails, the timer remains.
-func (w *serverWatch) watch(socket string) {
-	if w.socket != socket {
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// watch watches the sockets and what leads to them. If that fails, the timer remains.
+func (w *serverWatch) watch(sockets []string) {
+	if !slices.Equal(w.sockets, sockets) {
 		w.unwatch()
-		path, err := files.NewPathWatch([]string{socket}, false, w.notify)
+		path, err := files.NewPathWatch(sockets, false, w.notify)
 		if err != nil {
 			return
 		}
-		w.path, w.socket = path, socket
+		w.path, w.sockets = path, sockets
 	}
 	w.path.Arm()
 }
@@ -50,7 +56,7 @@ func (w *serverWatch) watch(socket string) {
 func (w *serverWatch) unwatch() {
 	if w.path != nil {
 		_ = w.path.Close()
-		w.path, w.socket = nil, ""
+		w.path, w.sockets = nil, nil
 	}
 }
 

@@ -28,6 +28,9 @@ func UserSettings(goos, program string, getenv func(string) string) string {
 // -ldflags -X), so that settings of a developer's machine have no effect. It is no environment variable: a user could evade a policy.
 var Etc = "/etc"
 
+// Run is the folder in which what serves all users of Linux has its sockets; another one for such tests.
+var Run = "/run"
+
 // SystemSettings returns the path of the administrator's settings of a program on an OS (a GOOS value), or "" if the environment does not
 // tell.
 func SystemSettings(goos, program string, getenv func(string) string) string {

@@ -5,51 +5,90 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
 
-// Address returns the path of the user's sound server socket: the first usable entry of $PULSE_SERVER, else $PULSE_RUNTIME_PATH/native,
-// else $XDG_RUNTIME_DIR/pulse/native. The socket need not exist. A server on another machine is refused, since its devices are not
-// plugged in here.
-func Address(getenv func(string) string) (string, error) {
-	return address(getenv, machineID, exists)
+// Places are where the sound server and its cookie are looked for, in the order of PulseAudio's own library. A place that is empty is not
+// looked at: which ones a machine has is for the program to say.
+type Places struct {
+	Setting string              // a list like $PULSE_SERVER, instead of all others; "": none
+	Getenv  func(string) string // the user's environment; nil: nothing is set
+	Etc     string              // the folder of the administrator's pulse/client.conf
+	Run     string              // the folder of pulse/native, the socket of a server for all users
 }
 
-func address(getenv func(string) string, machineID func() string, exists func(string) bool) (string, error) {
-	if servers := strings.Fields(getenv("PULSE_SERVER")); len(servers) > 0 {
-		return fromServerList(servers, machineID, exists)
-	}
-	if dir := getenv("PULSE_RUNTIME_PATH"); dir != "" {
-		return path.Join(dir, "native"), nil
-	}
-	if dir := getenv("XDG_RUNTIME_DIR"); dir != "" {
-		return path.Join(dir, "pulse", "native"), nil
-	}
-	return "", errors.New("pulse: no sound server address: " +
-		"set XDG_RUNTIME_DIR (a login session does) or PULSE_SERVER=unix:/path/of/socket")
+// A Location is what Places lead to now.
+type Location struct {
+	Sockets []string // paths to try, best first; they need not exist
+	Cookie  []byte   // the authentication cookie; zeros if there is none: the server accepts its own user without it
+	Unread  error    // a client.conf that is there and cannot be read; it may have said something else
 }
 
-// fromServerList returns the first local entry whose socket exists, else the first local entry.
-func fromServerList(servers []string, machineID func() string, exists func(string) bool) (string, error) {
-	var paths, refused []string
-	for _, entry := range servers {
+// Find returns the sockets that the first of these names: the setting, $PULSE_SERVER, default-server of client.conf; else those of the
+// user's own server ($PULSE_RUNTIME_PATH/native or $XDG_RUNTIME_DIR/pulse/native) and of one for all users. A server on another machine
+// is refused, since its devices are not plugged in here.
+func (p Places) Find() (Location, error) {
+	conf, unread := p.clientConf()
+	at := Location{Cookie: p.cookie(conf.cookie), Unread: unread}
+	var err error
+	switch {
+	case strings.TrimSpace(p.Setting) != "":
+		at.Sockets, err = fromServerList(p.Setting, "the setting sources.pulse_server", machineID)
+	case strings.TrimSpace(p.env("PULSE_SERVER")) != "":
+		at.Sockets, err = fromServerList(p.env("PULSE_SERVER"), "PULSE_SERVER", machineID)
+	case conf.server != "":
+		at.Sockets, err = fromServerList(conf.server, conf.path, machineID)
+	default:
+		at.Sockets, err = p.standard()
+	}
+	return at, err
+}
+
+// env returns a variable of the user's environment.
+func (p Places) env(name string) string {
+	if p.Getenv == nil {
+		return ""
+	}
+	return p.Getenv(name)
+}
+
+// standard returns the sockets of servers that nothing names.
+func (p Places) standard() (sockets []string, err error) {
+	if dir := p.env("PULSE_RUNTIME_PATH"); dir != "" {
+		sockets = append(sockets, filepath.Join(dir, "native"))
+	} else if dir := p.env("XDG_RUNTIME_DIR"); dir != "" {
+		sockets = append(sockets, filepath.Join(dir, "pulse", "native"))
+	}
+	if p.Run != "" {
+		shared := filepath.Join(p.Run, "pulse", "native")
+		if _, err := os.Stat(shared); err == nil || len(sockets) > 0 {
+			return append(sockets, shared), nil
+		}
+	}
+	if len(sockets) == 0 {
+		return nil, errors.New("pulse: no sound server address: " +
+			"set XDG_RUNTIME_DIR (a login session does) or PULSE_SERVER=unix:/path/of/socket")
+	}
+	return sockets, nil
+}
+
+// fromServerList returns the local entries of a list that origin has.
+func fromServerList(list, origin string, machineID func() string) (paths []string, err error) {
+	var refused []string
+	for _, entry := range strings.Fields(list) {
 		path, err := localPath(entry, machineID)
 		if err != nil {
 			refused = append(refused, err.Error())
 			continue
 		}
-		if exists(path) {
-			return path, nil
-		}
 		paths = append(paths, path)
 	}
-	if len(paths) > 0 {
-		return paths[0], nil
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("pulse: %s names no sound server of this machine: %s; "+
+			"remove that or write unix:/path/of/socket", origin, strings.Join(refused, "; "))
 	}
-	return "", fmt.Errorf("pulse: PULSE_SERVER names no sound server of this machine: %s; "+
-		"unset it or set it to unix:/path/of/socket", strings.Join(refused, "; "))
+	return paths, nil
 }
 
 // localPath returns the socket path of one entry: [{machine-id}][unix:]/path.
@@ -88,54 +127,58 @@ func machineID() string {
 	return host
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 const cookieSize = 256
 
-// LoadCookie returns the authentication cookie: the file $PULSE_COOKIE, else the one in the user's configuration folder, else zeros. The
-// server accepts its own user without the right cookie, so a missing or unreadable file is no error.
-func LoadCookie(getenv func(string) string) []byte {
-	for _, path := range cookiePaths(getenv) {
-		if cookie, err := readCookie(path); err == nil {
+// cookie returns the content of the file $PULSE_COOKIE, else of the one that client.conf names, else of the user's.
+func (p Places) cookie(configured string) []byte {
+	for _, path := range p.cookiePaths(configured) {
+		if cookie, err := readFile(path, cookieSize); err == nil && len(cookie) == cookieSize {
 			return cookie
 		}
 	}
 	return make([]byte, cookieSize)
 }
 
-func cookiePaths(getenv func(string) string) []string {
-	if path := getenv("PULSE_COOKIE"); path != "" {
+func (p Places) cookiePaths(configured string) []string {
+	if path := p.env("PULSE_COOKIE"); path != "" {
 		return []string{path}
 	}
-	var paths []string
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		paths = append(paths, filepath.Join(dir, "pulse", "cookie"))
+	var folders []string
+	if dir := p.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		folders = append(folders, filepath.Join(dir, "pulse"))
 	}
-	if home := getenv("HOME"); home != "" {
-		paths = append(paths, filepath.Join(home, ".config", "pulse", "cookie"), filepath.Join(home, ".pulse-cookie"))
+	home := p.env("HOME")
+	if home != "" {
+		folders = append(folders, filepath.Join(home, ".config", "pulse"))
+	}
+	var paths []string
+	if filepath.IsAbs(configured) {
+		paths = append(paths, configured)
+	} else if configured != "" && len(folders) > 0 {
+		paths = append(paths, filepath.Join(folders[0], configured))
+	}
+	for _, folder := range folders {
+		paths = append(paths, filepath.Join(folder, "cookie"))
+	}
+	if home != "" {
+		paths = append(paths, filepath.Join(home, ".pulse-cookie"))
 	}
 	return paths
 }
 
-func readCookie(path string) ([]byte, error) {
+// readFile returns the first bytes of a regular file, at most limit.
+func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would block
-		return nil, os.ErrInvalid
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	cookie := make([]byte, cookieSize)
-	if _, err := io.ReadFull(f, cookie); err != nil {
-		return nil, err
-	}
-	return cookie, nil
+	return io.ReadAll(io.LimitReader(f, limit))
 }
