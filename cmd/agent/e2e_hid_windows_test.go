@@ -178,7 +178,7 @@ func TestLearnUnderWine(t *testing.T) {
 	headset := fake.Plug(t)
 	heard := make(chan hid.Event, 100)
 	d := newTuition(t, strings.ToLower(fake.Instance()), "", func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
-		return hidio.New("", want, func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
+		return hidio.New("", hidio.Any(want), func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
 	})
 	d.send = func(report []byte) {
 		headset.Send(string(report) + "\x00") // Wine drops a report that is shorter than declared

@@ -85,7 +85,7 @@ it is not clear which device is meant.`,
 
 // openHID opens the HID devices of this machine. Events say why a device was left out.
 func openHID(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
-	src, err := hidio.New(host.HIDRoot, want, handle, slog.New(slog.DiscardHandler))
+	src, err := hidio.New(host.HIDRoot, hidio.Any(want), handle, slog.New(slog.DiscardHandler))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("HID devices cannot be read on %s yet: use --from with a recording of Linux or Windows", runtime.GOOS)
 	}

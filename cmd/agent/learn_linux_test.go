@@ -50,7 +50,7 @@ func TestLearnReadsNodes(t *testing.T) {
 
 	heard := make(chan hid.Event, 100)
 	d := newTuition(t, "", "", func(want func(hid.Device) bool, handle func(hid.Event)) (hidio.Devices, error) {
-		return hidio.New(root, want, func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
+		return hidio.New(root, hidio.Any(want), func(e hid.Event) { handle(e); heard <- e }, slog.New(slog.DiscardHandler))
 	})
 	d.send = func(report []byte) {
 		_, err := unix.Write(far, report)

@@ -106,7 +106,7 @@ func ReadHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	rules := resolver.HID
 	var mu sync.Mutex
 	tracker := hid.NewTracker(rules)
-	src, err := hidio.New(host.HIDRoot, rules.Wants, func(e hid.Event) {
+	src, err := hidio.New(host.HIDRoot, rules, func(e hid.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		tracker.Apply(e, time.Now())

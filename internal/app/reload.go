@@ -39,7 +39,7 @@ func (a *App) Reload() error {
 	a.resolver.Store(resolving.Resolver)
 	a.engine.Configure(resolving)
 	if a.hid != nil {
-		a.hid.Want(resolving.Resolver.HID.Wants)
+		a.hid.Want(resolving.Resolver.HID)
 	}
 	a.kick() // a state file may speak of products that are new
 	a.report.configure(set.rpc(a.opts.Host, a.log))

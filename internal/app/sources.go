@@ -82,7 +82,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 	if !set.Config.Sources.HID || a.safe {
 		return nil
 	}
-	src, err := hidio.New(host.HIDRoot, rules.Wants, a.hidEvent, a.log)
+	src, err := hidio.New(host.HIDRoot, rules, a.hidEvent, a.log)
 	switch {
 	case err == nil:
 		a.hid, a.sources = src, append(a.sources, src)

@@ -199,12 +199,23 @@ func (r *Rules) Wants(d Device) bool {
 	return slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.fits(d, desc) || rule.lacksVersion(d) })
 }
 
+// Knows reports whether any rule is about hardware with the device's bus, VID, PID and interface. One whose numbers are unknown may be
+// any.
+func (r *Rules) Knows(d Device) bool {
+	return d.VID == "" || d.PID == "" || slices.ContainsFunc(r.list, func(rule *Rule) bool { return rule.isAbout(d) })
+}
+
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
 // matches reports whether the device is hardware of the rule's product.
 func (r *Rule) matches(d Device) bool {
 	return slices.ContainsFunc(r.Models, func(m Model) bool { return m.hasIDs(d) })
+}
+
+// isAbout reports whether the device is an interface of such hardware that the rule may be about.
+func (r *Rule) isAbout(d Device) bool {
+	return r.matches(d) && (r.Interface == nil || *r.Interface == d.Interface)
 }
 
 func (m Model) hasIDs(d Device) bool { return m.Bus == d.Bus && m.VID == d.VID && m.PID == d.PID }
@@ -270,7 +281,7 @@ func (r *Rule) lacksVersion(d Device) bool {
 
 // fits reports whether the device is of the rule's product and has what the rule reads.
 func (r *Rule) fits(d Device, desc *descriptor.Descriptor) bool {
-	if !r.matches(d) || !r.Firmware.has(d.Version) || r.Interface != nil && *r.Interface != d.Interface {
+	if !r.isAbout(d) || !r.Firmware.has(d.Version) {
 		return false
 	}
 	if r.Report != nil && r.Report.ID == nil && len(r.Report.When) == 0 && (desc == nil || desc.Numbered) {
@@ -304,8 +315,7 @@ func (r *Rule) found(desc *descriptor.Descriptor) bool {
 
 // isTooLong reports whether the device has the report that the rule reads, but a shorter one.
 func (r *Rule) isTooLong(d Device, desc *descriptor.Descriptor) bool {
-	here := r.matches(d) && (r.Interface == nil || *r.Interface == d.Interface)
-	return desc != nil && here && r.Firmware.has(d.Version) && r.readsBeyond(desc)
+	return desc != nil && r.isAbout(d) && r.Firmware.has(d.Version) && r.readsBeyond(desc)
 }
 
 // readsBeyond reports whether the rule reads a byte that its report does not have, as where one model has two buses with reports of their

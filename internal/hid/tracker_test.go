@@ -127,6 +127,7 @@ func storedDescriptor(t *testing.T, name string) []byte {
 func TestRules(t *testing.T) {
 	require.True(t, new(hid.Rules).Empty())
 	require.False(t, new(hid.Rules).Wants(*at("", nil).Device))
+	require.False(t, new(hid.Rules).Knows(*at("", nil).Device))
 	r := rulesOf(t, `
     sources:
       - {field: hardware_mute, hid_usage: {interface: 3}}
@@ -164,6 +165,23 @@ func TestRules(t *testing.T) {
 	} {
 		d := hid.Device{Bus: c.bus, VID: "1209", PID: c.pid, Interface: c.number, Descriptor: c.descriptor}
 		require.Equal(t, c.want, r.Wants(d), i)
+		require.True(t, r.Knows(d) || !c.want, i)
+	}
+	for _, c := range []struct {
+		bus      devices.Bus
+		vid, pid string
+		number   int
+		want     bool
+	}{
+		{devices.USB, "1209", "0700", 3, true},
+		{devices.USB, "1209", "0700", 4, false},
+		{devices.USB, "1209", "0700", 5, false}, // on another system
+		{devices.USB, "1209", "0701", 3, false},
+		{devices.USB, "1210", "0700", 3, false},
+		{devices.Bluetooth, "1209", "0700", 3, false},
+		{"", "", "", -1, true}, // nobody knows whose it is
+	} {
+		require.Equal(t, c.want, r.Knows(hid.Device{Bus: c.bus, VID: c.vid, PID: c.pid, Interface: c.number}), "%+v", c)
 	}
 }
 

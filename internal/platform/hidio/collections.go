@@ -24,7 +24,8 @@ type collection struct {
 	descriptor.Preparsed
 }
 
-// described is a listed collection with what is known of its device.
+// described is a listed collection with what is known of its device. Of one that the driver was not asked for, because nobody may want it,
+// only that is known which Windows itself stores.
 type described struct {
 	collection
 	vid, pid  string
@@ -36,20 +37,20 @@ type described struct {
 	presence  int // how often it had been removed before
 }
 
+// isAsked reports whether the driver was asked.
+func (k described) isAsked() bool { return k.Lengths != nil }
+
 // presences identifies the presence of each collection of an interface.
 type presences string
 
 // joinCollections reunites what Windows has split: rules are about interfaces, and a report in one collection may lead to a request in
-// another. It returns the interfaces in the order of their ids, and their collections by interface. Collections that Windows keeps to
-// itself are left out, since nobody else can read them.
+// another. It returns the interfaces in the order of their ids, and those of their collections that can be read: Windows keeps some to
+// itself. An interface that has only such ones is left out.
 func joinCollections(found map[string]described) ([]entry, map[string][]*collection) {
 	var entries []entry
-	nodes := make(map[string][]*collection)
+	nodes, unclear := make(map[string][]*collection), make(map[string]bool)
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		k := found[path]
-		if slices.Contains(systemOwned, k.Application) {
-			continue
-		}
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.device.Node == k.parent })
 		if i < 0 {
 			i = len(entries)
@@ -57,8 +58,14 @@ func joinCollections(found map[string]described) ([]entry, map[string][]*collect
 		}
 		e := &entries[i]
 		e.id = e.id.(presences) + presences(fmt.Sprintf("%s %d\n", path, k.presence))
-		nodes[k.parent] = append(nodes[k.parent], &k.collection)
+		switch {
+		case !k.isAsked():
+			unclear[k.parent] = true
+		case !slices.Contains(systemOwned, k.Application):
+			nodes[k.parent] = append(nodes[k.parent], &k.collection)
+		}
 	}
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return len(nodes[e.device.Node]) == 0 && !unclear[e.device.Node] })
 	for i := range entries {
 		entries[i].device.Descriptor = joinDescriptors(nodes[entries[i].device.Node])
 	}

@@ -52,6 +52,16 @@ func TestCollectionsOfOneInterfaceAreOneDevice(t *testing.T) {
 	again, _ := joinCollections(map[string]described{"col01": keys, "col02": phone})
 	require.NotEqual(t, entries[0].id, again[0].id, "so does one that was gone in between")
 
+	stranger := phone
+	stranger.Preparsed = descriptor.Preparsed{}
+	unasked, nodes := joinCollections(map[string]described{"col01": keys, "col02": stranger})
+	twice, _ := joinCollections(map[string]described{"col01": keys, "col02": phone})
+	require.Equal(t, twice[0].id, unasked[0].id, "it stays the same device when its driver is asked")
+	require.Len(t, nodes[interfaceThree], 1)
+	unasked, nodes = joinCollections(map[string]described{"col02": stranger})
+	require.Len(t, unasked, 1, "it is there, to be known again")
+	require.Empty(t, nodes, "but nothing of it is opened")
+
 	phone.Descriptor = nil
 	unreadable, nodes := joinCollections(map[string]described{"col01": keys, "col02": phone})
 	require.Nil(t, unreadable[0].device.Descriptor, "half of a descriptor would be a wrong one")

@@ -30,9 +30,19 @@ type information struct {
 	VID, PID, Version uint16
 }
 
-// describe returns what is behind a path. It asks the driver, and never the device.
-func describe(i platformwindows.Interface) (k described, err error) {
-	file, err := openPath(i.Path, 0) // to ask the driver only, which works even if another program has exclusive access
+// identify returns what Windows stores about what is behind a path. Neither the device nor its driver is asked.
+func identify(i platformwindows.Interface) (k described) {
+	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
+	of := platformwindows.PropertiesOf(k.parent)
+	k.hardware = platformwindows.Identify(k.parent, platformwindows.Parent)
+	k.vid, k.pid, k.container, k.name = k.hardware.VID, k.hardware.PID, of.Container, of.Reported
+	k.plugged = k.hardware.Bus != devices.USB || wasUnpowered(k.parent)
+	return k
+}
+
+// describe adds what is known of a collection only by opening it. It asks the driver, and never the device.
+func describe(k described) (described, error) {
+	file, err := openPath(k.path, 0) // to ask the driver only, which works even if another program has exclusive access
 	if err != nil {
 		return described{}, err
 	}
@@ -40,24 +50,19 @@ func describe(i platformwindows.Interface) (k described, err error) {
 	var info information
 	b := make([]byte, binary.Size(info))
 	if _, err := ask(file, 0, transferTimeout, getCollectionInformation, nil, b); err != nil {
-		return described{}, fmt.Errorf("what %s is cannot be read: %w", i.Instance, err)
+		return described{}, fmt.Errorf("what %s is cannot be read: %w", k.instance, err)
 	}
 	if _, err := binary.Decode(b, binary.LittleEndian, &info); err != nil {
 		return described{}, err
 	}
 	k.vid, k.pid, k.version = fmt.Sprintf("%04x", info.VID), fmt.Sprintf("%04x", info.PID), fmt.Sprintf("%04x", info.Version)
-	k.path, k.instance, k.parent = i.Path, i.Instance, cmp.Or(platformwindows.Parent(i.Instance), i.Instance)
 	preparsed, err := readPreparsed(file, info.Size)
 	if err == nil {
 		k.Preparsed, err = descriptor.ParsePreparsed(preparsed)
 	}
 	if k.Lengths == nil { // without them its reports cannot be read; it is asked again later
-		return described{}, fmt.Errorf("what %s sends cannot be read: %w", i.Instance, err)
+		return described{}, fmt.Errorf("what %s sends cannot be read: %w", k.instance, err)
 	}
-	of := platformwindows.PropertiesOf(k.parent)
-	k.hardware = platformwindows.Identify(k.parent, platformwindows.Parent)
-	k.container, k.name = of.Container, of.Reported
-	k.plugged = k.hardware.Bus != devices.USB || wasUnpowered(k.parent)
 	return k, nil
 }
 

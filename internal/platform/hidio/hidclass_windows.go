@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"sidetone/internal/health"
+	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	platformwindows "sidetone/internal/platform/windows"
 )
@@ -32,7 +33,7 @@ type hidclass struct {
 	watching *platformwindows.Watch // watches nothing until watch
 
 	known    map[string]described // of the last list, by path
-	describe func(platformwindows.Interface) (described, error)
+	describe func(described) (described, error)
 	asking   map[string]platform.CallGuard // for those that have not answered, by path
 
 	mu       sync.Mutex
@@ -52,7 +53,7 @@ func newBackend(root string, log *slog.Logger) (backend, error) {
 }
 
 // list returns the interfaces in the order of their instance ids.
-func (h *hidclass) list() ([]entry, error) {
+func (h *hidclass) list(known func(hid.Device) bool) ([]entry, error) {
 	interfaces, err := platformwindows.Interfaces(hidInterfaces)
 	if err != nil {
 		return nil, err
@@ -66,8 +67,11 @@ func (h *hidclass) list() ([]entry, error) {
 		h.mu.Unlock()
 		k, ok := h.known[path]
 		if !ok || k.presence != before {
-			k, err = h.ask(path, i)
+			k = identify(i)
 			k.presence = before
+		}
+		if !k.isAsked() && known(k.device()) {
+			k, err = h.ask(path, k)
 		}
 		switch {
 		case err == nil:
@@ -88,8 +92,8 @@ func (h *hidclass) list() ([]entry, error) {
 }
 
 // ask describes a collection. A driver that hangs costs one goroutine, however often devices are listed, and delays no other collection.
-func (h *hidclass) ask(path string, i platformwindows.Interface) (described, error) {
-	noAnswer := fmt.Errorf("what %s is cannot be read: %w", i.Instance, platform.ErrNoAnswer)
+func (h *hidclass) ask(path string, k described) (described, error) {
+	noAnswer := fmt.Errorf("what %s is cannot be read: %w", k.instance, platform.ErrNoAnswer)
 	guard := h.asking[path]
 	if len(guard) > 0 { // an earlier call has not returned
 		return described{}, noAnswer
@@ -100,12 +104,12 @@ func (h *hidclass) ask(path string, i platformwindows.Interface) (described, err
 	delete(h.asking, path)
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	k, err := platform.CallWithContext(ctx, guard, nil, func() (described, error) { return h.describe(i) })
+	answer, err := platform.CallWithContext(ctx, guard, nil, func() (described, error) { return h.describe(k) })
 	if err != nil && ctx.Err() != nil {
 		h.asking[path] = guard
 		err = noAnswer
 	}
-	return k, err
+	return answer, err
 }
 
 // path is what the Device Manager shows.

@@ -19,9 +19,9 @@ import (
 type Devices interface {
 	platform.Reader
 	platform.Annotator
-	// Want replaces the rule for which devices to open, effective from the next Read, and makes one due: devices that are no longer
+	// Want replaces what decides which devices to open, effective from the next Read, and makes one due: devices that are no longer
 	// wanted are then Gone, newly wanted ones Attached or Denied. It does not block.
-	Want(want func(hid.Device) bool)
+	Want(Wanted)
 	// Send queues a request, or drops it if its device is not attached. It does not block, and r's bytes must not be changed afterwards.
 	// A request that fails is answered with an Error, even for an output report; of a flood of requests some are dropped without an
 	// answer.
@@ -31,10 +31,28 @@ type Devices interface {
 	Look()
 }
 
+// Wanted decides which devices are opened.
+type Wanted interface {
+	// Knows reports whether a device may be wanted, by what a system knows of it without asking its driver, as Windows has to for more: its
+	// bus, VID and PID, which may be empty, and the number of its interface. Nothing else of it is valid yet.
+	Knows(hid.Device) bool
+	// Wants decides with all that is known of a device without reading it. It wants none that it does not know.
+	Wants(hid.Device) bool
+}
+
+// Any knows every device, and wants those of which it is true.
+type Any func(hid.Device) bool
+
+// Knows implements Wanted.
+func (Any) Knows(hid.Device) bool { return true }
+
+// Wants implements Wanted.
+func (wants Any) Wants(d hid.Device) bool { return wants(d) }
+
 // backend is what an OS offers of its HID devices. newBackend, in each system's file, returns it; the manager does the rest.
 type backend interface {
-	// list returns the present devices, always in the same order.
-	list() ([]entry, error)
+	// list returns the present devices, always in the same order. Of those that are not known it need not find out more than that.
+	list(known func(hid.Device) bool) ([]entry, error)
 	// path returns how people find a node.
 	path(node string) string
 	// open opens a node for reading, beside other readers. It may hang. The error is errBusy if another program has exclusive access.

@@ -156,7 +156,7 @@ type managed struct {
 }
 
 // newManaged returns one that is told of nothing.
-func newManaged(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) managed {
+func newManaged(root string, want Any, handle func(hid.Event), log *slog.Logger) managed {
 	b := newHidraw(linux.TreeIn(root), log)
 	return managed{newManager(b, want, handle, log), b}
 }
@@ -166,7 +166,7 @@ func mustRead(t *testing.T, h managed) {
 	require.NoError(t, h.Read(t.Context()))
 }
 
-func anyHID(hid.Device) bool { return true }
+var anyHID = Any(func(hid.Device) bool { return true })
 
 // openHID returns a source of the tree and what it hands on.
 func openHID(t *testing.T, f hidTree) (managed, hidEvents) {
@@ -505,7 +505,7 @@ func TestHIDWant(t *testing.T) {
 	f.list(headsetHID("hidraw2")) // without a node
 	h, events := openHID(t, f)
 	asked := make(chan hid.Device, 100)
-	only := func(nodes ...string) func(hid.Device) bool {
+	only := func(nodes ...string) Any {
 		return func(d hid.Device) bool {
 			asked <- d
 			return strings.Contains(strings.Join(nodes, " "), d.Node)

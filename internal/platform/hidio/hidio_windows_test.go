@@ -22,7 +22,6 @@ import (
 	"sidetone/internal/hid/descriptor"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/platformtest"
-	platformwindows "sidetone/internal/platform/windows"
 	"sidetone/internal/testlab/standin"
 )
 
@@ -38,7 +37,7 @@ func headset(place int) standin.HID {
 }
 
 // ours wants the devices of tests: Wine has a mouse and a keyboard.
-func ours(d hid.Device) bool { return d.VID == "1209" }
+var ours = Any(func(d hid.Device) bool { return d.VID == "1209" })
 
 // openHID returns a source that is followed, and what it hands on.
 func openHID(t *testing.T) (*manager, hidEvents) {
@@ -260,15 +259,15 @@ func TestHIDOfWindowsThatDoesNotSayWhatItIs(t *testing.T) {
 	b, err := newBackend("", platformtest.Quiet())
 	require.NoError(t, err)
 	h, goOn, asked := b.(*hidclass), make(chan struct{}), atomic.Int32{}
-	h.describe = func(i platformwindows.Interface) (described, error) {
-		if strings.EqualFold(i.Path, hanging.Path()) {
+	h.describe = func(k described) (described, error) {
+		if strings.EqualFold(k.path, hanging.Path()) {
 			asked.Add(1)
 			<-goOn
 		}
-		return describe(i)
+		return describe(k)
 	}
 	list := func() (read, unreadable []string) {
-		entries, err := h.list()
+		entries, err := h.list(ours)
 		require.NoError(t, err)
 		for _, e := range entries {
 			switch {
@@ -292,6 +291,42 @@ func TestHIDOfWindowsThatDoesNotSayWhatItIs(t *testing.T) {
 		read, unreadable := list()
 		return len(read) == 2 && unreadable == nil
 	}, 20*time.Second, time.Millisecond)
+}
+
+// strangers knows all devices but those of tests.
+type strangers struct{}
+
+func (strangers) Wants(hid.Device) bool   { return false }
+func (strangers) Knows(d hid.Device) bool { return !ours(d) }
+
+// Windows itself knows whose device it is: the driver of one that no rule is about is not bothered. Once there is a rule, it may have been
+// used before.
+func TestHIDOfWindowsThatNoRuleIsAboutIsNotOpened(t *testing.T) {
+	platformtest.NoLeak(t)
+	b, err := newBackend("", platformtest.Quiet())
+	require.NoError(t, err)
+	opened := make(map[string]bool)
+	b.(*hidclass).describe = func(k described) (described, error) {
+		opened[strings.ToLower(k.path)] = true
+		return describe(k)
+	}
+	events := newHIDEvents()
+	h := newManager(b, strangers{}, events.handle, platformtest.Quiet())
+	require.NoError(t, h.Read(t.Context()))
+	plugged := headset(0).Plug(t)
+	for range 3 {
+		require.NoError(t, h.Read(t.Context()))
+	}
+	require.NotContains(t, opened, strings.ToLower(plugged.Path()))
+	require.Empty(t, h.Notes())
+	require.Empty(t, events)
+	h.Want(ours)
+	require.NoError(t, h.Read(t.Context()))
+	require.Contains(t, opened, strings.ToLower(plugged.Path()))
+	e := events.expect(t, hid.Attached, plugged.Instance())
+	require.False(t, e.Plugged)
+	require.NotEmpty(t, e.Device.Descriptor)
+	require.NoError(t, h.Close())
 }
 
 // busyBackend is Windows while another program lets nobody else read. Wine lets everybody.
@@ -386,7 +421,7 @@ func TestHIDOfWindowsNames(t *testing.T) {
 		plugged := fake.Plug(t)
 		h, err := newBackend("", platformtest.Quiet())
 		require.NoError(t, err)
-		entries, err := h.list()
+		entries, err := h.list(ours)
 		require.NoError(t, err)
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.device.Node == fake.Instance() })
 		require.GreaterOrEqual(t, i, 0, "it is not listed")

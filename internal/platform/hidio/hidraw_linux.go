@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidetone/internal/health"
+	"sidetone/internal/hid"
 	"sidetone/internal/platform/linux"
 )
 
@@ -64,7 +65,7 @@ func newHidraw(tree linux.Tree, log *slog.Logger) *hidraw {
 }
 
 // list returns the devices in sysfs in the order of their nodes' numbers.
-func (r *hidraw) list() ([]entry, error) {
+func (r *hidraw) list(func(hid.Device) bool) ([]entry, error) {
 	paths, err := r.Class("hidraw")
 	if err != nil {
 		return nil, err

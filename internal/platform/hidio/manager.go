@@ -45,7 +45,7 @@ type manager struct {
 	working sync.WaitGroup // all goroutines except the backend's
 
 	mu        sync.Mutex // guards the next four fields; never held for long
-	want      func(hid.Device) bool
+	want      Wanted
 	afresh    bool             // the next Read retries what has failed
 	announced map[string]bool  // nodes with an event since the last Read
 	ports     map[string]*port // by node
@@ -81,9 +81,9 @@ type opening struct {
 }
 
 // New returns the HID devices of the OS below the folder root, or of the running system if root is "". want decides which devices to
-// open, with all that is known of them without opening them; handle gets every event (see Devices for what it may do). What cannot be
-// watched is in the notes. On an OS without a backend the error is errors.ErrUnsupported.
-func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) (Devices, error) {
+// open; handle gets every event (see Devices for what it may do). What cannot be watched is in the notes. On an OS without a backend the
+// error is errors.ErrUnsupported.
+func New(root string, want Wanted, handle func(hid.Event), log *slog.Logger) (Devices, error) {
 	b, err := newBackend(root, log)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func New(root string, want func(hid.Device) bool, handle func(hid.Event), log *s
 	return h, nil
 }
 
-func newManager(b backend, want func(hid.Device) bool, handle func(hid.Event), log *slog.Logger) *manager {
+func newManager(b backend, want Wanted, handle func(hid.Event), log *slog.Logger) *manager {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &manager{
 		backend:   b,
@@ -120,7 +120,7 @@ func (h *manager) announce(node string) {
 func (h *manager) Name() string { return "hid" }
 
 // Want implements Devices.
-func (h *manager) Want(want func(hid.Device) bool) {
+func (h *manager) Want(want Wanted) {
 	h.mu.Lock()
 	h.want = want
 	h.mu.Unlock()
@@ -214,7 +214,7 @@ func (h *manager) Read(ctx context.Context) error {
 	}
 	h.notes, h.retry = nil, 0
 	want, announced, afresh := h.takePending()
-	present, err := h.scan()
+	present, err := h.scan(want.Knows)
 	if err != nil {
 		h.retry = readRetry
 		return fmt.Errorf("list HID devices: %w", err)
@@ -225,7 +225,7 @@ func (h *manager) Read(ctx context.Context) error {
 		if afresh && p.port != nil {
 			p.port.lookAgain()
 		}
-		if !want(p.device) {
+		if !want.Wants(p.device) {
 			h.release(p)
 			continue
 		}
@@ -242,7 +242,7 @@ func (h *manager) Read(ctx context.Context) error {
 }
 
 // takePending returns, and resets, the inputs of the next Read.
-func (h *manager) takePending() (want func(hid.Device) bool, announced map[string]bool, afresh bool) {
+func (h *manager) takePending() (want Wanted, announced map[string]bool, afresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	announced, h.announced = h.announced, make(map[string]bool)
@@ -251,8 +251,8 @@ func (h *manager) takePending() (want func(hid.Device) bool, announced map[strin
 }
 
 // scan returns the devices that the OS lists, after it has released those that it lists no longer.
-func (h *manager) scan() ([]*presence, error) {
-	entries, err := h.backend.list()
+func (h *manager) scan(known func(hid.Device) bool) ([]*presence, error) {
+	entries, err := h.backend.list(known)
 	if err != nil {
 		return nil, err
 	}
@@ -268,6 +268,7 @@ func (h *manager) scan() ([]*presence, error) {
 		if p == nil {
 			p = &presence{entry: e, arrived: h.listed}
 		}
+		p.device = e.device // more may be known of it than before
 		found[e.id] = p
 		present = append(present, p)
 	}

@@ -25,9 +25,9 @@ type listBackend struct {
 	opened  chan connection
 }
 
-func (b *listBackend) list() ([]entry, error)        { return b.entries, nil }
-func (b *listBackend) unwatched() []health.Condition { return nil }
-func (b *listBackend) close() error                  { return nil }
+func (b *listBackend) list(func(hid.Device) bool) ([]entry, error) { return b.entries, nil }
+func (b *listBackend) unwatched() []health.Condition               { return nil }
+func (b *listBackend) close() error                                { return nil }
 
 func (b *listBackend) open(string) (connection, error) { return <-b.opened, nil }
 func (b *listBackend) path(node string) string         { return node }
@@ -54,7 +54,7 @@ func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		os := &listBackend{entries: []entry{{device: hid.Device{Node: "a", Bus: devices.USB}, id: 1}}, opened: make(chan connection, 1)}
 		events := newHIDEvents()
-		h := newManager(os, func(hid.Device) bool { return true }, events.handle, platformtest.Quiet())
+		h := newManager(os, Any(func(hid.Device) bool { return true }), events.handle, platformtest.Quiet())
 		conn := newFailing()
 		os.opened <- conn
 		require.NoError(t, h.Read(t.Context()))
@@ -139,7 +139,7 @@ func TestADeviceIsReadWithoutWhatAnotherProgramKeeps(t *testing.T) {
 			entries: []entry{{device: hid.Device{Node: "a", Bus: devices.USB, Descriptor: []byte{1, 2}}, id: 1}}, opened: make(chan connection, 1),
 		}
 		events := newHIDEvents()
-		h := newManager(os, func(hid.Device) bool { return true }, events.handle, platformtest.Quiet())
+		h := newManager(os, Any(func(hid.Device) bool { return true }), events.handle, platformtest.Quiet())
 		conn := halved{newFailing(), new(atomic.Bool), new(atomic.Int32), new(atomic.Bool)}
 		conn.kept.Store(true)
 		os.opened <- conn
@@ -216,7 +216,7 @@ func TestWhenAReportWasSent(t *testing.T) {
 		backend := &listBackend{entries: []entry{{device: hid.Device{Node: "a", Bus: devices.USB}, id: 1}}, opened: make(chan connection, 1)}
 		events := newHIDEvents()
 		stall := time.Duration(0)
-		h := newManager(backend, func(hid.Device) bool { return true }, func(e hid.Event) {
+		h := newManager(backend, Any(func(hid.Device) bool { return true }), func(e hid.Event) {
 			if e.Kind != hid.Lost {
 				events.handle(e)
 			}
@@ -278,7 +278,7 @@ func TestADeviceThatIsUnclearIsLookedAtAgain(t *testing.T) {
 	unreadable := entry{unreadable: health.Wrap(platform.ErrNoAnswer, health.Unexplained, health.Warning, nil)}
 	unreadable.device.Node = "a"
 	os := &listBackend{entries: []entry{unreadable, {device: hid.Device{Node: "b", Bus: devices.USB}, id: 1}}}
-	h := newManager(os, func(hid.Device) bool { return false }, func(hid.Event) {}, platformtest.Quiet())
+	h := newManager(os, Any(func(hid.Device) bool { return false }), func(hid.Event) {}, platformtest.Quiet())
 	require.NoError(t, h.Read(t.Context()))
 	require.Len(t, h.Notes(), 1)
 	require.Equal(t, readRetry, h.retry)
