@@ -425,3 +425,17 @@ func TestFaultsLeaveWhatIsLostAlone(t *testing.T) {
 	srv.Stop()
 	require.Equal(t, websocket.CloseAbnormalClosure, closeCode(t, ws))
 }
+
+func TestListsOfDislikedContentAreRefused(t *testing.T) {
+	t.Parallel()
+	srv := launch(t, Options{Refuse: func(list []Device) string {
+		if len(list) > 0 {
+			return "no device is liked"
+		}
+		return ""
+	}})
+	reply := mustPost(t, srv, msg("1", mic))
+	require.Contains(t, reply.body, `"code":4000`)
+	require.Contains(t, payload(t, srv, 1).Err.Error(), "devices: no device is liked")
+	require.Contains(t, mustPost(t, srv, msg("2")).body, success("2"))
+}

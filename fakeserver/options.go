@@ -62,6 +62,9 @@ type Options struct {
 	StateFile string
 	// Fault is active from the start; see [Server.SetFault].
 	Fault Fault
+	// Refuse, if not nil, returns why the program dislikes a list that is valid, and
+	// refuses it with code 4000; "" accepts it. It is called like OnPayload.
+	Refuse func([]Device) (reason string)
 	// KeepPayloads is how many payloads are kept for [Server.Payloads], up to
 	// 256 MiB in total; the oldest are dropped first. 0 means 100000.
 	KeepPayloads int

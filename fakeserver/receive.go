@@ -39,6 +39,11 @@ func (s *Server) receive(d delivery) response {
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
+	if s.opts.Refuse != nil && m.found && m.err == nil {
+		if reason := s.opts.Refuse(m.devices); reason != "" {
+			m.err = reject(codePayload, "devices: %s", reason)
+		}
+	}
 	d.cached = desktop && d.injected.Kind != FaultOffline && s.hasLookedUp(p.ClientID)
 	v := judge(m, d.refusal)
 	switch {

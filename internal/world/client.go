@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/fakeserver"
@@ -35,6 +36,7 @@ type client struct {
 	answered    map[fakeserver.Transport]bool // since its start it has answered a list
 	queued      []string                      // lists that agents which have ended may have sent it while it was frozen
 	thawedAt    time.Time
+	refused     bool      // the newest list: until it accepts one, what it is offered may be older
 	answersAt   time.Time // when it has answered what it answers late
 }
 
@@ -76,7 +78,7 @@ func (k *client) open() {
 	k.desk.mu.Lock()
 	clear(k.unanswered)
 	clear(k.answered)
-	k.queued = nil
+	k.queued, k.refused = nil, false
 	k.desk.mu.Unlock()
 	k.fullyOpenAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
 	var err error
@@ -86,7 +88,7 @@ func (k *client) open() {
 	} else {
 		o := fakeserver.Options{
 			Profile: k.Profile, Ports: searched, NoTCP: k.NoPort, Network: k, NoFingerprint: k.Unspecified, OnPayload: k.onPayload,
-			Seed: k.desk.seed,
+			Seed: k.desk.seed, Refuse: k.refuses,
 		}
 		o.Fault, _ = fakeserver.ParseFault(k.Fault)
 		if !k.NoSocket {
@@ -258,6 +260,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case d.replacing && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
 		k.violate("emptied", "got an empty list over %s while one agent goes on in place of another", p.Transport)
 	case p.ClientID != clientID:
+	case p.Err != nil && (p.Fault == fakeserver.FaultError || p.Fault == fakeserver.FaultNone && k.refuses(p.Devices) != ""):
+		k.refused = true
 	case p.Err != nil || d.leaving:
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
 		!k.linkedSince.IsZero() && k.srv.ConnectionsByTransport()[fakeserver.IPC] > 0:
@@ -266,7 +270,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case k.wasQueued(list): // by an earlier agent
 	case slices.Contains(d.history, list): // others are also by an earlier agent
 		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
-		if place < 0 && k.isFarewell(list) {
+		if place < 0 && (k.refused || k.isFarewell(list)) {
 			break
 		}
 		if place < 0 {
@@ -274,7 +278,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 			k.lastTaken = slices.Index(d.history, list)
 			break
 		}
-		k.lastTaken = max(k.lastTaken, 0) + place
+		k.lastTaken, k.refused = max(k.lastTaken, 0)+place, false
 		if p.Transport == fakeserver.IPC && k.linkedSince.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
 			k.linkedSince = time.Now()
 		}
@@ -284,7 +288,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 // isFarewell reports whether the list may be the farewell over a transport that new settings exclude, or
 // over a socket that is hidden when they come. mu is held.
 func (k *client) isFarewell(list string) bool {
-	return k.desk.reloaded && list == unmuted(k.desk.history[max(k.lastTaken, 0)])
+	return k.desk.reloaded && (list == canonical(nil) || list == unmuted(k.desk.history[max(k.lastTaken, 0)]))
 }
 
 // wasQueued reports whether an agent that has ended may have sent the list, or left it as its farewell, while the client
@@ -354,6 +358,35 @@ func (k *client) mend() {
 func (k *client) drop() {
 	k.srv.DropConnections()
 	k.disturbed()
+}
+
+// refuses returns why it does not accept a list; "": it does.
+func (k *client) refuses(list []fakeserver.Device) string {
+	switch {
+	case k.Most > 0 && len(list) > k.Most:
+		return fmt.Sprintf("more than %d", k.Most)
+	case k.Dislikes != "" && strings.Contains(text(list), k.Dislikes):
+		return k.Dislikes + " is disliked"
+	}
+	return ""
+}
+
+// isUpToDate reports whether it holds the newest list or, if it refuses that, no flag that is over.
+func (k *client) isUpToDate() bool {
+	newest, held := k.desk.newest(), k.list()
+	return held == newest || k.refuses(received(newest)) != "" && !overstates(received(held), received(newest))
+}
+
+// overstates reports whether held says that a flag is true which is not true in newest.
+func overstates(held, newest []fakeserver.Device) bool {
+	return slices.ContainsFunc(held, func(was fakeserver.Device) bool {
+		now := fakeserver.Device{}
+		if i := slices.IndexFunc(newest, func(d fakeserver.Device) bool { return d.Type == was.Type && d.ID == was.ID }); i >= 0 {
+			now = newest[i]
+		}
+		over := func(was, now *bool) bool { return was != nil && *was && (now == nil || !*now) }
+		return over(was.HardwareMute, now.HardwareMute) || over(was.NoiseSuppression, now.NoiseSuppression)
+	})
 }
 
 func (k *client) list() string { return canonical(k.srv.DevicesOf(clientID)) }

@@ -27,7 +27,7 @@ func (c *clients) checkPrompt() {
 		return
 	}
 	for _, k := range c.all {
-		if k.isReached() && k.list() != c.newest() {
+		if k.isReached() && !k.isUpToDate() {
 			k.violate("late", "takes lists over its socket since %v, and holds list %d of %d, %v after the last change, %v after it went on",
 				k.linkedSince.Sub(c.began), slices.Index(c.history, k.list()), len(c.history)-1,
 				time.Since(c.published), time.Since(k.undisturbedSince))
@@ -63,7 +63,7 @@ func (c *clients) checkRest() {
 		return
 	}
 	for _, k := range c.all {
-		if k.knowsCommand() && k.undisturbedFor(maxRecovery) && k.list() != c.newest() && c.excuse(k) == "" {
+		if k.knowsCommand() && k.undisturbedFor(maxRecovery) && !k.isUpToDate() && c.excuse(k) == "" {
 			k.violate("rest", "holds list %d of %d: %s; the agent says %s",
 				slices.Index(c.history, k.list()), len(c.history)-1, k.list(), c.said(k))
 		}
@@ -85,7 +85,7 @@ func (c *clients) said(k *client) string {
 func (c *clients) excuse(k *client) string {
 	unidentified := func(o *client) bool { return o.Hidden || c.set.Visibility != seesAll }
 	served := func(o *client) bool { return o != k && o.on }
-	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.list() == c.newest()) }
+	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.isUpToDate()) }
 	other := func(o *client) bool { return served(o) && !o.NoSocket && (unidentified(o) || unidentified(k)) }
 	switch {
 	case c.set.First && slices.ContainsFunc(c.all, first):

@@ -45,4 +45,10 @@ var clientMutants = []mutant{
 	{"who logs waits for what takes the log", []edit{
 		{"internal/asynclog/asynclog.go", "Write(line []byte) (int, error) {\n", "Write(line []byte) (int, error) {\n\treturn w.out.Write(line)\n"},
 	}},
+	{"a client that refuses a list may keep what it holds", []edit{
+		{"internal/rpcclient/offer.go", "if s.holds == nil && s.holdsUnknown || ", "if false && "},
+	}},
+	{"what a client has accepted is offered again as it was", []edit{
+		{"internal/rpcclient/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
+	}},
 }

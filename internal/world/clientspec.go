@@ -20,6 +20,8 @@ type clientSpec struct {
 	SlowGet     bool               `json:"slow_get,omitempty" reduce:"empty"`    // it answers GET after 600 ms
 	Unspecified bool               `json:"unspecified,omitempty" reduce:"empty"` // it answers GET in its own way
 	Off         bool               `json:"off,omitempty" reduce:"empty"`         // it does not run at first
+	Dislikes    string             `json:"dislikes,omitempty" reduce:"empty"`    // it refuses lists with a device whose JSON has this in it
+	Most        int                `json:"most,omitempty" reduce:"empty"`        // it refuses lists of more devices; 0: none
 	Fault       string             `json:"fault,omitempty" reduce:"empty"`       // at its first start, in the syntax of fakeserver
 }
 

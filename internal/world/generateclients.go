@@ -18,6 +18,7 @@ func generateClients(seed uint64) scenario {
 	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
 	(&generator{rand.New(rand.NewPCG(seed, 5))}).siblings(s.Clients)
 	sticks(&s, 6)
+	(&generator{rand.New(rand.NewPCG(seed, 7))}).refusals(s.Clients)
 	return plain(s)
 }
 
@@ -185,5 +186,18 @@ func (g *generator) end(s scenarioStep, clients int) []scenarioStep {
 	s.After = g.IntN(2000)
 	return []scenarioStep{
 		told, s, {Do: doClientStart, Client: pick(g, g.IntN(clients), clients-1)}, {Do: doPublish, After: g.IntN(8000)},
+	}
+}
+
+// refusals has some clients refuse lists by their content. It has a random source of its own, as replacements.
+func (g *generator) refusals(clients []clientSpec) {
+	for i := range clients {
+		switch k := &clients[i]; {
+		case !g.one(5):
+		case g.one(4):
+			k.Most = 1 + g.IntN(2)
+		default:
+			k.Dislikes = pick(g, `"hardware_mute":true`, `"hardware_mute":false`, `"noise_suppression"`, `"audiooutput"`, `"echo.`, "Model 2", "Acme 0", "#2")
+		}
 	}
 }
