@@ -35,6 +35,9 @@ func merge(a, b Report) Report {
 	a.Related = slices.Concat(a.Related, b.Related)
 	slices.Sort(a.Related)
 	a.Related = slices.Compact(a.Related)
+	if b.Unit != a.Unit && !slices.Contains(a.OtherUnits, b.Unit) {
+		a.OtherUnits = append(slices.Clip(a.OtherUnits), b.Unit)
+	}
 	if a.Flags != nil || b.Flags != nil {
 		merged := make(map[Field]Flag)
 		for _, f := range Fields {

@@ -38,6 +38,8 @@ type Report struct {
 	Endpoints []Key          `json:"endpoints"`       // the OS endpoints behind it; several if the client cannot tell them apart
 	Flags     map[Field]Flag `json:"flags,omitempty"` // audio inputs only: every reportable flag, including unknown ones
 
+	// OtherUnits are the further units behind it: the client cannot tell them from Unit.
+	OtherUnits []string `json:"other_units,omitempty"`
 	// Namesakes are other audio inputs of the machine with the same id, so that no flag can be told of this one alone.
 	Namesakes []Key `json:"namesakes,omitempty"`
 }
@@ -117,7 +119,7 @@ func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == 
 
 func (r Report) equal(o Report) bool {
 	return r.Device.equal(o.Device) && r.Product == o.Product && r.Unit == o.Unit && slices.Equal(r.Endpoints, o.Endpoints) &&
-		maps.Equal(r.Flags, o.Flags) && slices.Equal(r.Namesakes, o.Namesakes)
+		maps.Equal(r.Flags, o.Flags) && slices.Equal(r.OtherUnits, o.OtherUnits) && slices.Equal(r.Namesakes, o.Namesakes)
 }
 
 // Equal reports whether two snapshots are equal, including origins and reasons, but not Generation

@@ -119,8 +119,12 @@ const MaxID = 127
 func (d *examination) ids() {
 	for _, r := range d.Devices.Reported {
 		name := d.endpoint(r).Name
-		if n := len(r.Endpoints); n > 1 {
-			d.add(health.Warning, health.DevicesOfOneID, r.ID, health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)})
+		if n := d.devicesOfOneID(r); n > 1 {
+			how := health.Info
+			if r.Type == devices.AudioInput { // others have nothing that the client would show of one of them alone
+				how = health.Warning
+			}
+			d.add(how, health.DevicesOfOneID, r.ID, health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)})
 		}
 		if !strings.HasPrefix(name, r.ID) {
 			continue // its id does not come from its name
@@ -132,4 +136,21 @@ func (d *examination) ids() {
 			d.add(health.Warning, health.DeviceNamedDefault, r.ID, nil)
 		}
 	}
+}
+
+// devicesOfOneID returns how many devices have the id of a report. The endpoints of one unit are one: a camera with an infrared sensor, for
+// example, has two of one name. So are those of one other device, which the catalogue need not know.
+func (d *examination) devicesOfOneID(r devices.Report) int {
+	device := func(k devices.Key) string {
+		e := d.endpoints[k]
+		return cmp.Or(e.Container, e.Serial, k.ID)
+	}
+	others := make(map[string]bool)
+	for _, k := range r.Namesakes {
+		others[device(k)] = true
+	}
+	for _, k := range r.Endpoints {
+		delete(others, device(k))
+	}
+	return 1 + len(r.OtherUnits) + len(others)
 }

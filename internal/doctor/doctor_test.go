@@ -156,6 +156,20 @@ func TestDiagnose(t *testing.T) {
 			e.ID, e.Container = "mic2", "usb-2"
 			p.Endpoints = append(p.Endpoints, e)
 		}, "devices", health.Warning, `2 devices of type audioinput share the id "Acme mic"`, "give each a name of its own"},
+		{"two cameras of one id", func(p *doctortest.Machine) {
+			e := doctortest.Endpoint("cam", devices.VideoInput, "0720")
+			e.BusInfo = "usb-8"
+			p.Endpoints = append(p.Endpoints, e)
+			e.ID, e.Container = "cam2", "usb-2"
+			p.Endpoints = append(p.Endpoints, e)
+		}, "devices", health.Info, `2 devices of type videoinput share the id "usb-8" and are one device to the client`, "Nothing to do"},
+		{"another vendor's of one id", func(p *doctortest.Machine) {
+			e := doctortest.Endpoint("foreign", devices.AudioInput, "0001")
+			e.VID, e.Name = "1d6b", p.Endpoints[0].Name
+			p.Endpoints = append(p.Endpoints, e)
+			e.ID = "its second input"
+			p.Endpoints = append(p.Endpoints, e)
+		}, "devices", health.Warning, `2 devices of type audioinput share the id "Acme mic"`, "give each a name of its own"},
 		{"long name", func(p *doctortest.Machine) { p.Endpoints[0].Name = long }, "devices", health.Warning, "has 150 bytes, of which 127 are sent", "shorter name"},
 		{"long name that is not cut", func(p *doctortest.Machine) { p.Endpoints[0].Name, p.IDBytes = long, 0 }, "devices", health.Warning, "has 150 bytes, of which 150 are sent", "shorter name"},
 		{"withheld, of its sound", func(p *doctortest.Machine) {
@@ -392,6 +406,19 @@ func TestDiagnoseVirtual(t *testing.T) {
 	found := examine(t, p)
 	require.Contains(t, inJSON(found), `\"Echo-Cancel\" is not muted, by the button or in the sound settings (os_endpoint_mute mic)`)
 	require.False(t, wrong(found), inJSON(found))
+}
+
+// TestDiagnoseInfraredCamera: a camera that films with two sensors, of one name and bus, is one device, and there is nothing to say of it.
+func TestDiagnoseInfraredCamera(t *testing.T) {
+	p := doctortest.New(t)
+	e := doctortest.Endpoint("/dev/video0", devices.VideoInput, "0720")
+	e.BusInfo = "usb-0000:00:14.0-8"
+	p.Endpoints = append(p.Endpoints, e)
+	e.ID = "/dev/video2"
+	p.Endpoints = append(p.Endpoints, e)
+	found := inJSON(examine(t, p))
+	require.Contains(t, found, "Acme Webcam 4K is plugged in")
+	require.NotContains(t, found, string(health.DevicesOfOneID))
 }
 
 // TestDiagnoseOldCatalogue: the agent goes on with its catalogue when the file is broken.
