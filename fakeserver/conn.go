@@ -1,10 +1,15 @@
 package fakeserver
 
 import (
+	"io"
 	"net"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sidetone/fakeserver/internal/nodehttp"
 )
 
 // packetSize is how much the client reads from a socket at once, in bytes.
@@ -21,34 +26,28 @@ type conn struct {
 	run      *run
 	id       int
 	ipc      bool
-	buffer   *[]byte       // of the last packet; nil if Read has returned all of it
-	rest     []byte        // the part of the last packet that Read has not returned yet
-	read     atomic.Int64  // time of the last packet, in nanoseconds since srv.started
-	packet   atomic.Int64  // number of the packet whose bytes Read returned last
-	count    atomic.Int64  // packets read
-	closed   chan struct{} // closed by Close
+	parser   *nodehttp.Parser // of requests; nil: those of net/http are good enough
+	refused  atomic.Bool      // by the parser; nothing else is answered
+	buffer   *[]byte          // of the last packet; nil if Read has returned all of it
+	rest     []byte           // the part of the last packet that Read has not returned yet
+	read     atomic.Int64     // time of the last packet, in nanoseconds since srv.started
+	packet   atomic.Int64     // number of the packet whose bytes Read returned last
+	count    atomic.Int64     // packets read
+	closed   chan struct{}    // closed by Close
 	once     sync.Once
 	ready    atomic.Bool // READY was sent
 	admitted bool        // an IPC connection for which there was room; guarded by srv.mu
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	if len(c.rest) == 0 {
-		buffer := packets.Get().(*[]byte)
-		n, err := c.Conn.Read(*buffer)
-		c.run.srv.waitWhileFrozen(c.closed)
-		if n == 0 {
-			packets.Put(buffer)
+	for len(c.rest) == 0 {
+		if err := c.readPacket(); err != nil {
 			return 0, err
 		}
-		c.buffer, c.rest = buffer, (*buffer)[:n]
-		c.read.Store(int64(time.Since(c.run.srv.started)))
-		c.count.Add(1)
 	}
 	n := copy(p, c.rest)
 	if c.rest = c.rest[n:]; len(c.rest) == 0 {
-		packets.Put(c.buffer)
-		c.buffer, c.rest = nil, nil
+		c.dropRest()
 	}
 	// While a request is answered, net/http reads one byte ahead on another
 	// goroutine. It is not part of that request.
@@ -58,8 +57,65 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// readPacket reads what came next. If the parser keeps it until more has come, there is no rest.
+func (c *conn) readPacket() error {
+	buffer := packets.Get().(*[]byte)
+	n, err := c.Conn.Read(*buffer)
+	c.run.srv.waitWhileFrozen(c.closed)
+	if n == 0 {
+		packets.Put(buffer)
+		return err
+	}
+	c.buffer, c.rest = buffer, (*buffer)[:n]
+	c.read.Store(int64(time.Since(c.run.srv.started)))
+	c.count.Add(1)
+	if c.parser == nil {
+		return nil
+	}
+	rest, refusal := c.parser.Feed(c.rest)
+	c.dropRest()
+	if refusal != nil {
+		c.refuse(refusal)
+		return io.EOF
+	}
+	c.rest = rest
+	return nil
+}
+
+// dropRest drops what was read and not returned yet.
+func (c *conn) dropRest() {
+	if c.buffer != nil {
+		packets.Put(c.buffer)
+	}
+	c.buffer, c.rest = nil, nil
+}
+
+// refuse ends a connection on which something came that is no good request to the client's runtime.
+func (c *conn) refuse(r *nodehttp.Refusal) {
+	s := c.run.srv
+	c.refused.Store(true)
+	if r.Method == http.MethodPost && strings.HasPrefix(r.Target, "/rpc") {
+		s.recordUnread(Payload{Time: c.readAt(), Transport: HTTP, Conn: c.id}, FaultNone, "request: "+r.Reason+": refused")
+	}
+	s.log.Info("http request refused", "conn", c.id, "reason", r.Reason)
+	c.sayLast(r.Answer, c.Conn)
+}
+
+// sayLast sends the last words of a connection, and waits until the peer has closed it, too. ahead is where the rest of what the peer
+// sends comes from.
+func (c *conn) sayLast(text string, ahead io.Reader) {
+	_ = c.SetDeadline(time.Now().Add(closeTimeout))
+	if _, err := io.WriteString(c.Conn, text); err == nil {
+		c.finish()
+		_, _ = io.Copy(io.Discard, ahead) // closing on unread data would reset the connection
+	}
+}
+
 func (c *conn) Write(p []byte) (int, error) {
 	c.run.srv.waitWhileFrozen(c.closed)
+	if c.refused.Load() {
+		return 0, net.ErrClosed
+	}
 	return c.Conn.Write(p)
 }
 

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
+
+	"sidetone/fakeserver/internal/nodehttp"
 )
 
 // ServeHTTP answers one request as the client does, or as the fault demands.
@@ -19,8 +21,12 @@ func (r *run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.wg.Add(1)
 	defer r.wg.Done()
 	s, desktop := r.srv, r.srv.opts.Profile.isDesktop()
-	if desktop && req.Header["Upgrade"] != nil && !websocket.IsWebSocketUpgrade(req) {
+	switch {
+	case desktop && req.Header["Upgrade"] != nil && !websocket.IsWebSocketUpgrade(req):
 		s.refuseUpgrade(w, req)
+		return
+	case desktop && req.Host == "":
+		s.refuseHost(w, req)
 		return
 	}
 	transport := HTTP
@@ -53,7 +59,7 @@ func (o Options) acceptsWebSocket(path string) bool {
 // serveHTTP answers a request that does not open a WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	path, _, _ := strings.Cut(req.RequestURI, "?")
-	rpc := path == "/rpc" // not escaped, and not in the form for proxies (rule R82)
+	rpc := path == "/rpc" // not escaped, and not in the form for proxies (rule R83)
 	if s.opts.Profile.isDesktop() && (!rpc || req.Method != http.MethodGet) {
 		allowOrigin(w, req)
 	}
@@ -292,8 +298,17 @@ func (s *Server) hang(w http.ResponseWriter) {
 	c := raw.(*conn)
 	defer c.Close()
 	if _, err := ahead.Peek(1); err == nil {
-		refuseBarely(c, ahead)
+		c.sayLast(nodehttp.BadRequest, ahead)
 	}
+}
+
+// refuseHost refuses a request without a host, as the client's runtime does.
+func (s *Server) refuseHost(w http.ResponseWriter, req *http.Request) {
+	if req.Method == http.MethodPost {
+		s.recordUnread(s.payloadFrom(req), FaultNone, "request: no Host: refused")
+	}
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(http.StatusBadRequest)
 }
 
 // refuseUpgrade refuses a request to speak another protocol, as the library for WebSockets does (rule R92).
@@ -304,16 +319,7 @@ func (s *Server) refuseUpgrade(w http.ResponseWriter, req *http.Request) {
 	if raw, ahead, err := http.NewResponseController(w).Hijack(); err == nil {
 		c := raw.(*conn)
 		defer c.Close()
-		refuseBarely(c, ahead)
-	}
-}
-
-// refuseBarely refuses a request without a reason, and waits until the peer has closed the connection, too.
-func refuseBarely(c *conn, ahead io.Reader) {
-	_ = c.SetDeadline(time.Now().Add(closeTimeout))
-	if _, err := io.WriteString(c, bareRefusal); err == nil {
-		c.finish()
-		_, _ = io.Copy(io.Discard, ahead) // closing on unread data would reset the connection
+		c.sayLast(upgradeRefusal, ahead)
 	}
 }
 

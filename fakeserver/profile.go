@@ -102,7 +102,6 @@ type profileLimits struct {
 	idleTimeout time.Duration // of a connection between two requests (rule R84)
 	maxBody     int64         // of a request, in bytes (rule R85)
 	maxText     int           // of a message over WebSocket, in bytes (rule R47)
-	maxHeader   int           // of a request, in bytes, with its first line
 	maxIPC      int           // IPC connections at once; 0: no limit (rule R80)
 
 	closedKeepsPlace bool // a connection that is closed in line costs its token all the same (rule R88)
@@ -113,14 +112,14 @@ func (p Profile) limits() profileLimits {
 	case p.isDesktop():
 		l := profileLimits{
 			lastPort: 6472, bucket: 2, idleTimeout: 5 * time.Second,
-			maxBody: 64 << 20, maxText: 100 << 20, maxHeader: 16 << 10, maxIPC: maxIPC,
+			maxBody: 64 << 20, maxText: 100 << 20, maxIPC: maxIPC,
 		}
 		if p == DesktopFebruary2026 {
 			l.maxIPC, l.closedKeepsPlace = 0, true
 		}
 		return l
 	case p == ArRPC:
-		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage, maxHeader: maxHeader}
+		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage}
 	}
-	return profileLimits{lastPort: 6473, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage, maxHeader: maxHeader}
+	return profileLimits{lastPort: 6473, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage}
 }

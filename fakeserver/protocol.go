@@ -44,7 +44,7 @@ const (
 	notFoundBody   = `{"code":0,"message":"Not Found"}`
 	squatterBody   = "<!DOCTYPE html>\n<html><head><title>404</title></head><body><h1>Not Found</h1></body></html>\n"
 	optionsBody    = `{"body":""}`
-	bareRefusal    = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
+	upgradeRefusal = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nBad Request"
 	jsonType       = "application/json"
 	offlineMessage = "Invalid Client ID"
 	unknownError   = "Unknown Error"

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver/internal/ipcframe"
+	"sidetone/fakeserver/internal/nodehttp"
 )
 
 // A rawConn is the client's side of an HTTP connection, byte for byte.
@@ -170,11 +171,14 @@ func TestRealUpgrade(t *testing.T) {
 		body := msg("n", mic)
 		c := dialTCP(t, srv)
 		c.write(head + fmt.Sprintf("Host: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
-		require.Equal(t, bareRefusal, c.rest(), name)
+		require.Equal(t, upgradeRefusal, c.rest(), name)
 	}
 	require.Empty(t, srv.Devices())
 	require.Zero(t, srv.Stats().Spent)
 	c := dialTCP(t, srv)
+	c.write("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n")
+	require.Equal(t, 404, c.answer().status, "not asked for in Connection")
+	c = dialTCP(t, srv)
 	c.write("GET /?" + goodQuery + " HTTP/1.1\r\nHost: x\r\n" + key + "Sec-WebSocket-Version: 8\r\n\r\n")
 	resp, err := http.ReadResponse(c.r, nil)
 	require.NoError(t, err)
@@ -190,6 +194,77 @@ func TestRealLongHead(t *testing.T) {
 			require.Equal(t, status, c.answer().status, "%d %.10s", size, head)
 		}
 	}
+}
+
+// What is no good request to the client's runtime is refused without a reason, as soon as that is certain. It takes some that net/http
+// does not.
+func TestRealRequestsOfTheRuntime(t *testing.T) {
+	const post, size = "POST /rpc?v=1&client_id=" + clientID, "Content-Type: application/json\r\nContent-Length: 100\r\n"
+	body := msg("n", mic)
+	body = fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	for name, text := range map[string]string{
+		"bare line feeds":     "GET / HTTP/1.1\nHost: x\n\n",
+		"a folded field":      post + " HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n" + body,
+		"length and chunks":   post + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" + body,
+		"two lengths":         post + " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n" + body,
+		"HTTP/1.2":            post + " HTTP/1.2\r\nHost: x\r\n" + body,
+		"an unknown method":   "FETCH / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"a lower-case method": "get",
+		"TLS":                 "\x16\x03\x01",
+		"a bad field":         "GET / HTTP/1.1\r\nHost: x\r\nX y",
+		"a blank in the path": "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+		"a long body":         strings.Replace(post+" HTTP/1.1\r\nHost: x\r\n"+body, "Content-Length: ", "Content-Length: 1\r\nX: ", 1),
+		"after the last":      "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET",
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := launch(t, Options{Profile: Desktop})
+			c := dialTCP(t, srv)
+			c.write(text)
+			require.Equal(t, nodehttp.BadRequest, c.rest())
+			require.Empty(t, srv.Devices())
+			require.Zero(t, srv.Stats().Spent)
+		})
+	}
+	for name, text := range map[string]string{
+		"two hosts":          post + " HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + body,
+		"line feeds first":   "\r\n\n" + post + " HTTP/1.1\r\nHost: x\r\n" + body,
+		"HTTP/2.0":           post + " HTTP/2.0\r\nHost: x\r\n" + body,
+		"HTTP/1.0, no host":  post + " HTTP/1.0\r\n" + body,
+		"blanks":             strings.Replace(post, " ", "  ", 1) + "   HTTP/1.1\r\nHost: x\r\n" + body,
+		"an odd host":        post + " HTTP/1.1\r\nHost: a b<>\r\n" + body,
+		"Trailer":            post + " HTTP/1.1\r\nHost: x\r\nTrailer: Content-Length\r\n" + body,
+		"extension of chunk": post + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" + fmt.Sprintf("%x;a=\"b\"\r\n%s\r\n0\r\n\r\n", len(msg("n", mic)), msg("n", mic)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := launch(t, Options{Profile: Desktop})
+			c := dialTCP(t, srv)
+			c.write(text)
+			require.Equal(t, success("n"), c.answer().body)
+			require.Equal(t, []string{"mic"}, ids(srv.Devices()))
+		})
+	}
+	srv := launch(t, Options{Profile: Desktop})
+	for path, status := range map[string]int{"*": 404, "/%zz": 404, "ftp://a/rpc": 404} {
+		c := dialTCP(t, srv)
+		c.write("OPTIONS " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.Equal(t, status, c.answer().status, path)
+	}
+	c := dialTCP(t, srv)
+	c.write(post + " HTTP/1.1\r\n" + size + "\r\n")
+	require.Equal(t, 400, c.answer().status, "no host")
+	require.EqualError(t, payload(t, srv, 1).Err, "request: no Host: refused")
+	c = dialTCP(t, srv)
+	c.write("CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.Empty(t, c.rest())
+}
+
+// A lab sees why a command was refused, although its sender does not.
+func TestRealRefusedCommandIsRecorded(t *testing.T) {
+	srv := launch(t, Options{Profile: Desktop})
+	c := dialTCP(t, srv)
+	c.write(strings.Replace(wholePost(msg("n")), "\r\n", "\n", 2))
+	require.Equal(t, nodehttp.BadRequest, c.rest())
+	require.EqualError(t, payload(t, srv, 1).Err, "request: a line that ends in a bare line feed: refused")
 }
 
 // The client's own pages need no application, but an authorization.
@@ -247,6 +322,24 @@ func TestRealWebSocketFrames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, readyMessage, string(got[4:]), "what came with the request is lost")
 	require.Len(t, srv.Payloads(), 1)
+
+	for text, want := range map[string]string{ // frames that are masked with 0, and the content of the close
+		"\x88\x81\x00\x00\x00\x00a":                                "\x03\xea", // 1002
+		"\x88\x85\x00\x00\x00\x00\x03\xe8bye":                      "\x03\xe8bye",
+		"\x88\x80\x00\x00\x00\x00":                                 "",
+		"\x81\xff\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00": "\x03\xf1", // 1009
+		"\xc1\x80\x00\x00\x00\x00":                                 "\x03\xea",
+		"\x88\x82\x00\x00\x00\x00\x03\xec":                         "\x03\xea",
+		"\x81\x02\x00\x00{}":                                       "\x03\xea", // not masked
+	} {
+		ws := dialPath(t, srv, "/?"+goodQuery, acme)
+		require.Equal(t, readyMessage, receive(t, ws))
+		_, err := io.WriteString(ws.NetConn(), text)
+		require.NoError(t, err)
+		got, err := io.ReadAll(ws.NetConn())
+		require.NoError(t, err)
+		require.True(t, len(got) > 1 && strings.HasPrefix(string(got[2:]), want), "%q: %q", text, got)
+	}
 
 	ws = dialPath(t, srv, "/?"+goodQuery, acme)
 	require.Equal(t, readyMessage, receive(t, ws))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sidetone/fakeserver/internal/nodehttp"
 )
 
 const (
@@ -39,7 +41,7 @@ func newRun(s *Server) *run {
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       s.opts.Profile.limits().idleTimeout,
-		MaxHeaderBytes:    s.opts.Profile.limits().maxHeader - headerSlop,
+		MaxHeaderBytes:    maxHeader - headerSlop,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
@@ -167,6 +169,9 @@ func (l httpListener) Accept() (net.Conn, error) {
 			continue
 		}
 		if _, ok := l.run.srv.useFault("", FaultHang); !ok {
+			if l.run.srv.opts.Profile.isDesktop() {
+				c.parser = nodehttp.New()
+			}
 			return c, nil
 		}
 		l.run.wg.Go(func() {

@@ -20,7 +20,7 @@ var upgrader = websocket.Upgrader{
 	CheckOrigin: func(*http.Request) bool { return true },
 }
 
-// upgrade opens a WebSocket. The real client's library is more lenient, and refuses without a reason (rule R92).
+// upgrade opens a WebSocket. The real client's library is more lenient, and refuses without saying why (rules R92, R93).
 func (s *Server) upgrade(w http.ResponseWriter, req *http.Request) (*websocket.Conn, error) {
 	if !s.opts.Profile.isDesktop() {
 		return upgrader.Upgrade(w, req, nil)
@@ -45,6 +45,7 @@ func (h lossyHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, ahead, err := h.control.Hijack()
 	if err == nil {
 		_, _ = ahead.Discard(ahead.Reader.Buffered())
+		c.(*conn).dropRest()
 	}
 	return c, ahead, err
 }
@@ -67,6 +68,10 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, req *http.Request) {
 	k := &webSocket{newSocket(s, c, WebSocket, ready), ws}
 	k.wire, k.clientID = k, query.Get("client_id")
 	ws.SetPingHandler(k.pong)
+	if s.opts.Profile.isDesktop() {
+		ws.SetReadLimit(int64(k.limit()))
+		ws.SetCloseHandler(k.repeatClose)
+	}
 	k.tasks.Go(k.write)
 	k.admit(s.draw(WebSocket, connectEvent), s.badQuery(req), func() *Rejection { return s.refusePeer(req) })
 	k.read()
@@ -168,6 +173,11 @@ func (k *webSocket) pong(data string) error {
 		_ = k.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeTimeout))
 	}
 	return nil
+}
+
+// repeatClose answers a close as the client's library does, with code and reason.
+func (k *webSocket) repeatClose(code int, reason string) error {
+	return k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(closeTimeout))
 }
 
 func (k *webSocket) writeMessage(text []byte) error {
