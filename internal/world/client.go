@@ -41,7 +41,7 @@ type client struct {
 }
 
 func (k *client) violate(rule, format string, args ...any) {
-	k.desk.violate(rule, fmt.Sprintf("client %d ", k.index)+format, args...)
+	k.desk.violateAt(k.index, rule, format, args...)
 }
 
 // start starts the program, in a new process or in that of the client before it.
@@ -221,9 +221,13 @@ func (k *client) thawed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
 	k.undisturbedSince, k.thawedAt = time.Now(), time.Now()
-	if frozen := time.Since(k.frozenAt); frozen > longFreeze || k.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout {
-		k.linkedSince, k.stale = time.Time{}, time.Now()
+	frozen := time.Since(k.frozenAt)
+	givenUp := frozen > longFreeze || k.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout
+	if givenUp {
 		k.unanswered[fakeserver.IPC], k.unanswered[fakeserver.HTTP] = true, true
+	}
+	if givenUp || k.answersAt.After(k.frozenAt) && frozen > longestWrite { // a late answer, which it has given up
+		k.linkedSince, k.stale = time.Time{}, time.Now()
 	}
 }
 
@@ -342,14 +346,16 @@ func (k *client) move() {
 }
 
 func (k *client) fail(how string) {
-	f, err := fakeserver.ParseFault(how)
-	if err == nil && k.srv.SetFault(f) == nil {
-		k.disturbed()
+	if f, err := fakeserver.ParseFault(how); err == nil {
+		k.set(f)
 	}
 }
 
-func (k *client) mend() {
-	if k.srv.SetFault(fakeserver.Fault{}) != nil { // its port has been taken
+func (k *client) mend() { k.set(fakeserver.Fault{}) }
+
+// set gives it a fault, or none. One that had refused may find that others have taken its port or socket: then it ends.
+func (k *client) set(f fakeserver.Fault) {
+	if k.srv.SetFault(f) != nil {
 		k.end(false)
 	}
 	k.disturbed()

@@ -25,6 +25,7 @@ const (
 	pause         = time.Millisecond      // in which a program that thaws does what it does first
 	backlog       = 50 * time.Millisecond // in which it takes what has queued on a link
 	longestAnswer = 8 * time.Second       // of a client with a fault
+	longestWrite  = 10 * time.Second      // of an answer, after which a client closes the link, frozen or not
 	longFreeze    = time.Minute           // after which no link has to hold; with rpc.clients first: after the time for an answer
 )
 

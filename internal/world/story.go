@@ -14,12 +14,18 @@ import (
 
 // violation says that an invariant did not hold.
 type violation struct {
-	At   time.Duration `json:"at"`   // since the scenario began
-	Rule string        `json:"rule"` // the name of the invariant in docs/world.md
-	What string        `json:"what"`
+	At     time.Duration `json:"at"`     // since the scenario began
+	Rule   string        `json:"rule"`   // the name of the invariant in docs/world.md
+	Client int           `json:"client"` // index of the one it is about; ofDesk: none
+	What   string        `json:"what"`
 }
 
-func (v violation) String() string { return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What) }
+func (v violation) String() string {
+	if v.Client != ofDesk {
+		return fmt.Sprintf("%v: %s: client %d %s", v.At, v.Rule, v.Client, v.What)
+	}
+	return fmt.Sprintf("%v: %s: %s", v.At, v.Rule, v.What)
+}
 
 // story records what happens in a run, for people and to compare runs.
 type story struct {
@@ -74,7 +80,12 @@ func (d digest) String() string {
 
 // violate records that an invariant does not hold.
 func (s *story) violate(rule, format string, args ...any) {
-	v := violation{time.Since(s.began), rule, fmt.Sprintf(format, args...)}
+	s.violateAt(ofDesk, rule, format, args...)
+}
+
+// violateAt records that an invariant does not hold for a client.
+func (s *story) violateAt(client int, rule, format string, args ...any) {
+	v := violation{time.Since(s.began), rule, client, fmt.Sprintf(format, args...)}
 	s.note(ofDesk, "VIOLATION %v", v)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -131,7 +131,7 @@ func (w *worker) stop() {
 func (w *worker) play(j job) (r result) {
 	if w.cmd == nil {
 		if err := w.start(); err != nil {
-			return result{Violations: []violation{{Rule: "harness", What: err.Error()}}}
+			return result{Violations: []violation{{Rule: "harness", Client: ofDesk, What: err.Error()}}}
 		}
 	}
 	hung := time.AfterFunc(patience, func() { _ = w.cmd.Process.Kill() })
@@ -155,7 +155,7 @@ func (w *worker) play(j job) (r result) {
 	}
 	output, stderr := w.output, w.stderr
 	w.stop()
-	return result{Violations: []violation{{Rule: "crash", What: fmt.Sprintf("%v: %s", err, headline(stderr.String()+output.String()))}}}
+	return result{Violations: []violation{{Rule: "crash", Client: ofDesk, What: fmt.Sprintf("%v: %s", err, headline(stderr.String()+output.String()))}}}
 }
 
 // headline is what a Go program says first when it crashes.
