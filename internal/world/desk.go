@@ -42,6 +42,7 @@ type desk struct {
 	seen                  []bool    // which were there when the agent read the sound last
 	stalled, stalledUntil time.Time // from when and until when the agent reads nothing
 	serverDown            bool      // the sound server is away
+	serverBack            time.Time // when it last came or went
 	managerAway           bool      // the session manager is: there are cards, and no endpoints
 	asleep                bool
 	woke                  time.Time // when the machine woke last, as far as the agent knows

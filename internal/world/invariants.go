@@ -132,6 +132,9 @@ func (d *desk) owner(id string) *headset {
 
 // whyKnown returns why the mute of a headset has to be known; "": it need not be.
 func (d *desk) whyKnown(h *headset) string {
+	if why := d.whyHeld(h); why != "" {
+		return why
+	}
 	w := h.entry(d.version)
 	told := make(map[int]bool) // channels that earlier rules read
 	for _, r := range w.Sources {
@@ -177,8 +180,12 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 
 // mayMissAnswers reports whether answers about a channel, or about the link that it depends on, may come too late.
 func (d *desk) mayMissAnswers(h *headset, t channel, linked bool) bool {
-	askedForLink := slices.ContainsFunc(h.Channels, func(o channel) bool { return o.Of == ofLink && o.Form == formAnswer })
-	return d.stalledUntil.After(h.validSince) && t.Form.isAsked() || linked && h.Drowsy > 0 && askedForLink
+	return d.stalledUntil.After(h.validSince) && t.Form.isAsked() || linked && h.hidesDropouts()
+}
+
+// hidesDropouts reports whether the answer about the link may come when a dropout is over.
+func (h *headset) hidesDropouts() bool {
+	return h.Drowsy > 0 && slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
 }
 
 // unclear reports whether the catalogue does not say what the values of the channel mean, or in which report they are.
@@ -237,7 +244,11 @@ func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {
 	for _, rep := range d.published().Devices {
 		flag := rep.Flags[devices.HardwareMute]
 		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
-			return flag.Origin.Via, d.hasStranger(rep, h) || !h.muted() && !d.excused(rep, h)
+			via = flag.Origin.Via
+			if len(rep.Endpoints) > 1 && h.mutesInOS() { // the origin may be another one's
+				via = devices.ViaALSACtl
+			}
+			return via, d.hasStranger(rep, h) || !h.muted() && !d.excused(rep, h)
 		}
 	}
 	return "", false

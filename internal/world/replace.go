@@ -58,6 +58,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	goOn()
 	for _, s := range d.suites {
 		if s.TTL == 0 { // its connection has ended
+			s.hold(heldFor)
 			for _, h := range d.headsets {
 				s.notice(h)
 			}

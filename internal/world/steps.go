@@ -122,7 +122,7 @@ func (d *desk) setSound(h *headset, on bool) {
 }
 
 func (d *desk) turnServer() {
-	d.serverDown = !d.serverDown
+	d.serverDown, d.serverBack = !d.serverDown, time.Now()
 	d.readSound()
 }
 

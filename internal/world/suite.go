@@ -25,6 +25,7 @@ type statement struct {
 	of       *headset
 	presence int
 	waits    bool // the agent did not see the headset yet
+	bound    bool // the agent has answered that it means one headset
 	value    devices.Tri
 	said     time.Time
 	until    time.Time // zero: until the suite's connection ends
@@ -56,6 +57,15 @@ func (s *suite) release() {
 	s.desk.note(ofDesk, "release %s", s.holder())
 	s.desk.engine.Release(s.holder())
 	s.statements = slices.DeleteFunc(s.statements, func(w statement) bool { return w.until.IsZero() })
+}
+
+// hold lets what the suite has said over a connection that has ended count for a moment.
+func (s *suite) hold(span time.Duration) {
+	for i := range s.statements {
+		if w := &s.statements[i]; w.until.IsZero() {
+			w.until = time.Now().Add(span)
+		}
+	}
 }
 
 // notice makes the suite report a headset of its model after a moment.
@@ -152,6 +162,7 @@ func (s *suite) push(h *headset, presence int, v devices.Tri) {
 	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h })
 	s.statements = append(s.statements, w)
 	units, err := s.desk.engine.Push(p)
+	s.statements[len(s.statements)-1].bound = err == nil && units.Units == 1
 	if err == nil {
 		s.desk.contradict(s, w)
 	}
@@ -170,7 +181,7 @@ func (d *desk) contradict(speaker *suite, w statement) {
 // stillSays reports whether a suite's statement that the mute is v is still in force. A statement ends with its lease, when another
 // suite says the contrary, when the headset leaves or reports that its link is down, and when the machine has slept.
 func (d *desk) stillSays(h *headset, v devices.Tri) bool {
-	linked := len(h.entry(d.version).Link) > 0
+	linked := len(h.entry(d.version).Link) > 0 && !h.hidesDropouts()
 	for _, s := range d.suites {
 		for _, w := range s.statements {
 			switch {
@@ -181,6 +192,19 @@ func (d *desk) stillSays(h *headset, v devices.Tri) bool {
 		}
 	}
 	return false
+}
+
+// whyHeld returns which software's statement must still count for a headset whose mute has not changed since; "": none must.
+func (d *desk) whyHeld(h *headset) string {
+	for _, s := range d.suites {
+		for _, w := range s.statements {
+			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence || w.said.Before(h.left) || w.said.Before(d.woke)
+			if w.of == h && w.bound && w.value.Known() && !over && h.turned.Before(w.said) && d.serverBack.Before(w.said) {
+				return fmt.Sprintf("%s has said at %v that it is %v", s.name, w.said.Sub(d.began).Round(time.Millisecond), w.value)
+			}
+		}
+	}
+	return ""
 }
 
 // missAbsence notes that a headset was unplugged and is back before the agent could notice.
