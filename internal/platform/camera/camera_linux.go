@@ -3,8 +3,10 @@ package camera
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +18,7 @@ import (
 )
 
 // source lists the V4L2 nodes that capture video. It opens each once per presence: opening a camera wakes it, and what it is does not
-// change. Nodes that do change are asked for every list.
+// change. Nodes that do change are asked for every list, and watched.
 type source struct {
 	linux.Tree
 	*watched
@@ -25,8 +27,9 @@ type source struct {
 	hotplug *linux.Hotplug
 
 	// mu of watched guards the following fields.
-	nodes map[nodeID]*presence // of the last scan
-	notes []health.Condition   // of the last List
+	nodes     map[nodeID]*presence // of the last scan
+	notes     []health.Condition   // of the last List
+	producers *producers           // nil until there is a node that changes
 }
 
 // New returns the source "camera": the machine's V4L2 cameras. root is the folder with sys and dev; "" means that of the running system.
@@ -42,12 +45,21 @@ func New(root string, log *slog.Logger) (platform.Source, error) {
 }
 
 func newSource(tree linux.Tree, query func(string) (videoNode, error), log *slog.Logger) *source {
-	return &source{Tree: tree, watched: newWatched(), query: query, log: log, hotplug: new(linux.Hotplug)}
+	c := &source{Tree: tree, watched: newWatched(), query: query, log: log, hotplug: new(linux.Hotplug)}
+	c.unwatch = func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		err := c.hotplug.Close()
+		if c.producers != nil {
+			err = errors.Join(err, c.producers.Close())
+		}
+		return err
+	}
+	return c
 }
 
 func (c *source) watch() {
 	c.hotplug = linux.WatchHotplug("camera", "video4linux", c.Dev, isVideoNode, c.log, c.changed.Notify)
-	c.unwatch = c.hotplug.Close
 }
 
 // Notes names the cameras that the last List left out, and what is not watched.
@@ -70,13 +82,36 @@ func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	endpoints := []devices.Endpoint{}
 	for _, n := range nodes {
 		switch {
-		case n.err == nil && n.node.Capture:
-			endpoints = append(endpoints, endpointOf(n))
+		case n.err == nil:
+			if n.node.Capture {
+				endpoints = append(endpoints, endpointOf(n))
+			}
+			if n.node.changes() {
+				c.watchProducer(n)
+			}
 		case n.err != nil && linux.Exists(n.sysfs):
 			c.reportUnread(n)
 		}
 	}
 	return endpoints, nil
+}
+
+// watchProducer has a node that changes looked at when a program begins or ends to feed it. If it was not watched before, it is asked once
+// more: it may have changed since it was asked.
+func (c *source) watchProducer(n *presence) {
+	isNew, err := false, error(nil)
+	if c.producers == nil {
+		c.producers, err = watchProducers(c.changed.Notify)
+	}
+	if err == nil {
+		isNew, err = c.producers.arm(filepath.Join(c.Dev, n.name), n.node.Capture)
+	}
+	if err != nil {
+		c.notes = append(c.notes, health.Follow(err, health.DevicesUnwatched, health.Warning, health.Args{"device": "camera"}).Condition)
+	}
+	if isNew {
+		c.changed.Notify()
+	}
 }
 
 // pciDomain matches the path of everything on a PCI bus.

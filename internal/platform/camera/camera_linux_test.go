@@ -21,6 +21,7 @@ import (
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/linux"
 	"sidetone/internal/platform/platformtest"
+	"sidetone/internal/signal"
 )
 
 // A tree is a system with cameras.
@@ -191,6 +192,7 @@ func TestCameraThatBecomesOneIsAskedForEachList(t *testing.T) {
 	d := answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta})
 	d.set("video4", func() (videoNode, error) { return node, nil })
 	source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+	defer source.Close()
 	for _, node.Capture = range []bool{false, true, false} {
 		var ids []string
 		for _, e := range platformtest.MustList(t, source) {
@@ -203,6 +205,79 @@ func TestCameraThatBecomesOneIsAskedForEachList(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 1, d.asked["video0"].Load(), "a real camera is not woken")
+}
+
+// It becomes one when a program writes its first frame, and ceases to be one when that program ends.
+func TestCameraThatBecomesOneIsNoticed(t *testing.T) {
+	platformtest.NoLeak(t)
+	f := newTree(t)
+	f.node("virtual", "video4", "OBS Virtual Camera")
+	var captures atomic.Bool
+	d := answering(nil)
+	d.set("video4", func() (videoNode, error) {
+		return videoNode{Driver: "v4l2 loopback", Card: "OBS Virtual Camera", BusInfo: "platform:v4l2loopback-000", Capture: captures.Load()}, nil
+	})
+	source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
+	wait := func() { require.NoError(t, source.Wait(platformtest.Deadline(t))) }
+	require.Empty(t, platformtest.MustList(t, source))
+	wait() // it was not watched before
+	require.Empty(t, platformtest.MustList(t, source))
+	require.Empty(t, source.changed)
+
+	captures.Store(true)
+	producer, err := os.OpenFile(f.Path("dev/video4"), os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = producer.WriteString("frame")
+	require.NoError(t, err)
+	wait()
+	require.Len(t, platformtest.MustList(t, source), 1)
+	require.Empty(t, source.Notes())
+
+	captures.Store(false)
+	require.NoError(t, producer.Close())
+	for wait(); len(platformtest.MustList(t, source)) > 0; wait() { // what came before may wake it, too
+	}
+	require.NoError(t, source.Close())
+}
+
+// A watch ends with its first event, so one that is new again has had one.
+func TestProducersAreNoticedAndNothingElse(t *testing.T) {
+	platformtest.NoLeak(t)
+	path := filepath.Join(t.TempDir(), "video4")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	notified := signal.New()
+	w, err := watchProducers(notified.Notify)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close()) }()
+	event := func(fed bool) bool {
+		t.Helper()
+		isNew, err := w.arm(path, fed)
+		require.NoError(t, err)
+		return isNew
+	}
+	require.True(t, event(false))
+	require.False(t, event(false))
+	_, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.False(t, event(false), "a question, or a program that films")
+
+	producer, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	require.False(t, event(false), "nothing is written yet")
+	_, err = producer.WriteString("frame")
+	require.NoError(t, err)
+	<-notified
+	require.True(t, event(true))
+	_, err = producer.WriteString("frame")
+	require.NoError(t, err)
+	require.False(t, event(true), "it is known to be fed")
+	require.NoError(t, producer.Close())
+	require.True(t, event(true))
+	<-notified
+
+	require.NoError(t, os.Remove(path))
+	_, err = w.arm(path, true)
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // A node vanishes a moment before its sysfs entry does.

@@ -36,7 +36,7 @@ type videoNode struct {
 }
 
 // changes reports whether what the node is may change while it is present: one of v4l2loopback with exclusive_caps captures only while a
-// program writes to it, and no event of the kernel says so. To ask it wakes no camera.
+// program writes to it, and no event of the driver says so. To ask it wakes no camera.
 func (n videoNode) changes() bool { return n.Driver == "v4l2 loopback" }
 
 // queryVideoNode queries the node at path. It starts no stream and so does not light the LED.
