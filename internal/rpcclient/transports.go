@@ -122,6 +122,7 @@ func (c *Client) sameOwner(l local.Listener) bool {
 func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *provenPort) (err error) {
 	var l link
 	conn.counts = conn.over == IPC || port.Counts
+	conn.answered = conn.over != IPC && port.Over == HTTP
 	switch {
 	case conn.over != IPC && port.link != nil && port.Over == conn.over:
 		l, port.link = port.link, nil
@@ -302,7 +303,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	c.logOnce(p, "connected", "to", to)
 	c.opts().OnEvent(event, conn.over)
 	who := c.acquaintance(p, conn.at)
-	answered := p.hasAnswered || c.memory.knows(who)
+	answered := p.hasAnswered || conn.answered || c.memory.knows(who)
 	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
 	s := &session{
 		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),

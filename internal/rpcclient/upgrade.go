@@ -8,17 +8,18 @@ import (
 
 // connection is a link to a client and how it was made.
 type connection struct {
-	link        // set by openLink, like counts
+	link        // set by openLink, like counts and answered
 	at          location
 	over        Transport
 	counts      bool            // the client may count tokens for it
+	answered    bool            // it has answered the command: that was the proof of its port
 	endWhenIdle context.Context // at its end the session ends as soon as nothing is in flight
 }
 
 // pendingLink is a link to a client that is opened while the present one still works. So a client always
 // has a link, over which it learns of changes and gets the farewell.
 type pendingLink struct {
-	connection // link and counts may be read once done is closed
+	connection // link, counts and answered may be read once done is closed
 	cancel     context.CancelFunc
 	finish     context.CancelFunc // ends endWhenIdle
 	done       chan struct{}
