@@ -65,6 +65,7 @@ type Unit struct {
 	Listed    bool       `json:"-"` // one of its endpoints is there
 	Reported  bool       `json:"-"` // or has gone, and is reported for the removal grace
 	There     bool       `json:"-"` // an endpoint, its card or a HID device of it is there
+	Away      time.Time  `json:"-"` // when it may last have been away although its link_state does not say so; zero: never
 	Presences []Presence `json:"-"`
 }
 
@@ -91,6 +92,7 @@ func (inst *instance) unit() Unit {
 		p := u.presence(h.Source)
 		p.Hardware, p.Plugged = append(p.Hardware, h.ID), p.Plugged || h.Plugged
 	}
+	u.Away = inst.away()
 	for _, p := range u.Presences {
 		u.Listed, u.There = u.Listed || p.Listed, u.There || p.There()
 	}

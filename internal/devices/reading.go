@@ -14,6 +14,7 @@ type Reading struct {
 	Value     Tri       `json:"value"`
 	Origin    Origin    `json:"origin"`
 	Since     time.Time `json:"since,omitzero"`
+	Away      time.Time `json:"away,omitzero"` // of a link_state: when the product may last have been away unnoticed; zero: never
 }
 
 // assignReadings assigns each reading to the unit of its device.
@@ -145,4 +146,16 @@ func (inst *instance) link() Flag {
 		}
 	}
 	return Flag{}
+}
+
+// away returns when the unit may last have been away although its link_state does not say so; zero: never.
+func (inst *instance) away() (at time.Time) {
+	for _, readings := range inst.readings {
+		for _, r := range readings {
+			if r.Away.After(at) {
+				at = r.Away
+			}
+		}
+	}
+	return at
 }

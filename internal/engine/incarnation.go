@@ -63,7 +63,7 @@ func (inc *incarnation) look(u devices.Unit) sighting {
 		return lingers
 	case !u.There:
 		return absent
-	case replugged || !stayed:
+	case replugged || !stayed || u.Away.After(inc.since):
 		if u.Listed {
 			return backListed
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -393,7 +394,7 @@ func TestPushEndsWithABriefUnplugging(t *testing.T) {
 // A headset that was unplugged for a moment: the sound server tells later than HID, so that one of both always seems to be there.
 func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+		e := New(Options{Settings: unlinkedSettings(t), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
 		go e.Run(t.Context())
 		attached := func() {
 			e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
@@ -417,6 +418,72 @@ func TestPushEndsWhereHIDAndSoundLeaveInTurns(t *testing.T) {
 		sound(headsetAt("a"))
 		require.Empty(t, e.View().Leases)
 	})
+}
+
+// unlinkedSettings are those of replaySettings for a product whose link nothing tells.
+func unlinkedSettings(t *testing.T) Settings {
+	t.Helper()
+	cat := *replayed()
+	cat.Products = slices.Clone(cat.Products)
+	cat.Products[0].LinkState = nil
+	r, err := catalogue.NewResolver(&cat, devices.Options{OS: devices.Linux})
+	require.NoError(t, err)
+	return Settings{Resolver: r, RemovalGrace: grace, StaleAfter: stale}
+}
+
+// A headset whose dongle tells its link may be away unnoticed while that is not heard: what software said before may be over.
+func TestPushEndsWhereTheLinkIsNotHeard(t *testing.T) {
+	at := func() hid.Event {
+		return hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:a", Descriptor: replayDescriptor,
+		}}
+	}
+	link := func(v byte) hid.Event {
+		return hid.Event{Kind: hid.Report, Node: "hidraw0", At: time.Now(), Data: []byte{3, v}}
+	}
+	gone := func() hid.Event {
+		return hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now(), Error: "input/output error"}
+	}
+	for name, c := range map[string]struct {
+		before, after []func() hid.Event
+		kept          int
+	}{
+		"heard all the while":    {[]func() hid.Event{at}, nil, 1},
+		"first heard afterwards": {nil, []func() hid.Event{at}, 1},
+		"reports were lost": {[]func() hid.Event{at}, []func() hid.Event{func() hid.Event {
+			return hid.Event{Kind: hid.Lost, Node: "hidraw0", At: time.Now()}
+		}}, 0},
+		"not read for a moment": {[]func() hid.Event{at}, []func() hid.Event{gone, at}, 0},
+	} {
+		for known, say := range map[string][]func() hid.Event{"up": {func() hid.Event { return link(1) }}, "unknown": nil} {
+			t.Run(name+", "+known, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+					go e.Run(t.Context())
+					happen := func(events ...func() hid.Event) {
+						for _, event := range events {
+							e.HID(event())
+							time.Sleep(time.Second)
+						}
+					}
+					happen(c.before...)
+					e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}})
+					if len(c.before) > 0 {
+						happen(say...)
+					}
+					_, err := e.Push(suite(time.Hour, muteOn))
+					require.NoError(t, err)
+					time.Sleep(time.Second)
+					happen(c.after...)
+					require.Len(t, e.View().Leases, c.kept)
+					_, err = e.Push(suite(time.Hour, muteOn))
+					require.NoError(t, err)
+					happen(say...)
+					require.Len(t, e.View().Leases, 1, "what is said from then on counts")
+				})
+			})
+		}
+	}
 }
 
 // What is said just after a headset has left is of that one: its software notices late. It is not kept for the next.

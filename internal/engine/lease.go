@@ -146,6 +146,7 @@ func (s *state) push(p Push) (Pushed, error) {
 		found = nil // it waits for the first that has sound
 	}
 	if len(found) > 1 && !p.takesBack() {
+		s.dropReplaced(p)
 		return Pushed{}, &AmbiguousError{p.Product, found}
 	}
 	l, err := s.leaseFor(p)
@@ -182,9 +183,7 @@ func (s *state) push(p Push) (Pushed, error) {
 
 // leaseFor returns the lease that p is about, made if there is none, unless p comes after a later one.
 func (s *state) leaseFor(p Push) (*lease, error) {
-	i := slices.IndexFunc(s.leases, func(l *lease) bool {
-		return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
-	})
+	i := slices.IndexFunc(s.leases, func(l *lease) bool { return l.saidBefore(p) })
 	if i < 0 {
 		if len(s.leases) == maxLeases {
 			return nil, errTooMany
@@ -193,10 +192,26 @@ func (s *state) leaseFor(p Push) (*lease, error) {
 		return s.leases[len(s.leases)-1], nil
 	}
 	l := s.leases[i]
-	if p.Holder == l.holder && p.Seq != 0 && p.Seq < l.seq {
+	if l.overtook(p) {
 		return nil, ErrOvertaken
 	}
 	return l, nil
+}
+
+// saidBefore reports whether the lease is what p's software has said before of the same product and serial.
+func (l *lease) saidBefore(p Push) bool {
+	return l.Product == p.Product && l.Serial == p.Serial && l.Owner == p.Owner
+}
+
+// overtook reports whether p comes after a later push over its connection.
+func (l *lease) overtook(p Push) bool { return p.Holder == l.holder && p.Seq != 0 && p.Seq < l.seq }
+
+// dropReplaced takes back what p's software no longer says, although p itself is refused because it may mean several units.
+func (s *state) dropReplaced(p Push) {
+	s.endLeases(func(l *lease, f devices.Field) bool {
+		v, says := p.State[f]
+		return says && v != l.State[f] && l.saidBefore(p) && !l.overtook(p)
+	}, "its owner says otherwise now, and not of which of several products")
 }
 
 // takenBack returns the flags that are taken back.

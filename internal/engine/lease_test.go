@@ -153,9 +153,7 @@ func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
 		b.see("audio", first)
 		b.push(suite(time.Minute, flags{devices.HardwareMute: devices.True}))
 		b.see("audio", first, second)
-		_, err := b.Push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown, devices.NoiseSuppression: devices.True}))
-		require.ErrorAs(t, err, new(*AmbiguousError))
-		_, err = b.Push(suite(time.Hour, nil))
+		_, err := b.Push(suite(time.Hour, nil))
 		require.ErrorAs(t, err, new(*AmbiguousError), "it would be for longer")
 		require.Len(t, b.View().Leases, 1, "refused, it changes nothing")
 		require.Equal(t, 2, b.push(suite(time.Minute, flags{devices.HardwareMute: devices.Unknown})))
@@ -165,6 +163,40 @@ func TestPushIsTakenBackWhileItIsAmbiguous(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, devices.False, b.flag(devices.HardwareMute).Value)
 	})
+}
+
+// What is refused because it may be of several units still replaces what its owner has said before: of one of them, that may be over.
+func TestAnAmbiguousPushEndsWhatItsOwnerNoLongerSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		push func(*Push)
+		want devices.Tri
+	}{
+		"the contrary": {func(p *Push) { p.State = flags{devices.HardwareMute: devices.False} }, devices.Unknown},
+		"the same":     {func(*Push) {}, devices.True},
+		"another flag": {func(p *Push) { p.State = flags{devices.NoiseSuppression: devices.True} }, devices.True},
+		"taken back beside another flag": {func(p *Push) {
+			p.State = flags{devices.HardwareMute: devices.Unknown, devices.NoiseSuppression: devices.True}
+		}, devices.Unknown},
+		"by another owner": {func(p *Push) { p.Owner, p.State = "third", flags{devices.HardwareMute: devices.False} }, devices.True},
+		"overtaken":        {func(p *Push) { p.Seq, p.State = 1, flags{devices.HardwareMute: devices.False} }, devices.True},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				first, second := mic(devices.Unknown), mic(devices.Unknown)
+				second.ID, second.Name, second.Container = "mic2", "Mic 2", "usb:1-2"
+				b.see("audio", first)
+				p := suite(time.Hour, muteOn)
+				p.Seq = 2
+				b.push(p)
+				b.see("audio", first, second)
+				p.Seq = 3
+				c.push(&p)
+				_, err := b.Push(p)
+				require.ErrorAs(t, err, new(*AmbiguousError))
+				require.Equal(t, map[string]devices.Tri{"Mic": c.want, "Mic 2": devices.Unknown}, b.mutes())
+			})
+		})
+	}
 }
 
 // by is a push of another owner.

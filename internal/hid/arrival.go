@@ -27,9 +27,18 @@ func (e Event) arrival() arrival {
 // told is the time in which a device tells one press on two interfaces.
 const told = 20 * time.Millisecond
 
-// repeats reports whether a press is not one of its own: the bounce of the last one, or the same one told on another interface. If
-// that depends on when within their arrivals the two were sent, it is Unknown.
-func (s *sensor) repeats(a arrival) devices.Tri {
+// repetition is whether a press is not one of its own: the bounce of the last one, or the same one told on another interface.
+type repetition int
+
+const (
+	ofItsOwn  repetition = iota
+	repeated             // it is the last one again
+	seemingly            // the same told on another interface, if each was read when it came: who could not read meanwhile cannot tell
+	unclearly            // it depends on when within their arrivals the two were sent
+)
+
+// repeats returns whether a press repeats the last one.
+func (s *sensor) repeats(a arrival) repetition {
 	otherRoute := a.route != s.PressedOn
 	limit := s.Debounce
 	if otherRoute {
@@ -38,17 +47,19 @@ func (s *sensor) repeats(a arrival) devices.Tri {
 	first, last, apart := s.pressedSince(), s.Pressed, a.at.Sub(s.Pressed)
 	switch {
 	case s.Pressed.IsZero() || !otherRoute && apart < 0: // in the latter case the clock was set back
-		return devices.False
+		return ofItsOwn
 	case a.since.Sub(last) >= limit || limit == 0:
-		return devices.False
+		return ofItsOwn
 	case max(a.at.Sub(first), last.Sub(a.since)) < limit:
-		return devices.True
+		return repeated
 	case otherRoute && apart.Abs() >= askGap:
-		return devices.False
-	case apart.Abs() < limit && (otherRoute || !a.since.Before(last)): // each was read when it came
-		return devices.True
+		return ofItsOwn
+	case apart.Abs() < limit && !otherRoute && !a.since.Before(last): // each was read when it came
+		return repeated
+	case apart.Abs() < limit && otherRoute:
+		return seemingly
 	}
-	return devices.Unknown
+	return unclearly
 }
 
 // pressedSince returns since when the last press may have been sent.
@@ -63,14 +74,17 @@ func (s *sensor) pressedSince() time.Time {
 func (s *sensor) press(a arrival) {
 	repeats, since := s.repeats(a), a.since
 	switch repeats {
-	case devices.True:
+	case repeated:
 		return
-	case devices.Unknown:
+	case seemingly:
+		s.enter(onPressedAgain, s.Value, a.at)
+		return
+	case unclearly:
 		since = s.pressedSince()
 	}
 	s.Pressed, s.PressedSince, s.PressedOn, s.PressedSinceReset = a.at, since, a.route, true
 	switch {
-	case repeats == devices.Unknown:
+	case repeats == unclearly:
 		s.enter(onPressedUnclearly, devices.Unknown, a.at)
 	case s.mayBeKnownTo(a):
 		s.enter(onPressedLate, devices.Unknown, a.at)

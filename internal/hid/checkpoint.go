@@ -14,6 +14,7 @@ type Checkpoint struct {
 	SoftwareID  byte               `json:"software_id,omitempty"`  // that of the last HID++ exchange; 0: of a version that had only one
 	Woke        time.Time          `json:"woke,omitzero"`          // when the machine last woke
 	WasUp       []unitCheckpoint   `json:"was_up,omitempty"`       // the units whose links have been up since
+	Away        []awayCheckpoint   `json:"away,omitempty"`         // the units that may have been away unnoticed
 	Devices     []deviceCheckpoint `json:"devices,omitempty"`
 }
 
@@ -21,6 +22,16 @@ type Checkpoint struct {
 type unitCheckpoint struct {
 	Product  string `json:"product"`
 	Identity string `json:"identity"`
+}
+
+func (u unitCheckpoint) compare(v unitCheckpoint) int {
+	return cmp.Or(cmp.Compare(u.Product, v.Product), cmp.Compare(u.Identity, v.Identity))
+}
+
+// awayCheckpoint says when a unit may last have been away unnoticed.
+type awayCheckpoint struct {
+	unitCheckpoint
+	At time.Time `json:"at"`
 }
 
 // deviceCheckpoint is the state of one device.
@@ -53,9 +64,11 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	for u := range t.wasUp {
 		c.WasUp = append(c.WasUp, unitCheckpoint{u.product, u.identity})
 	}
-	slices.SortFunc(c.WasUp, func(a, b unitCheckpoint) int {
-		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Identity, b.Identity))
-	})
+	slices.SortFunc(c.WasUp, unitCheckpoint.compare)
+	for u, at := range t.away {
+		c.Away = append(c.Away, awayCheckpoint{unitCheckpoint{u.product, u.identity}, clock(at)})
+	}
+	slices.SortFunc(c.Away, func(a, b awayCheckpoint) int { return a.compare(b.unitCheckpoint) })
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked}
 		for i, s := range d.sensors {
@@ -97,6 +110,9 @@ func (t *Tracker) Restore(c Checkpoint) {
 	t.woke = c.Woke
 	for _, u := range c.WasUp {
 		t.wasUp[unit{u.Product, u.Identity}] = true
+	}
+	for _, u := range c.Away {
+		t.away[unit{u.Product, u.Identity}] = u.At
 	}
 	for _, dc := range c.Devices {
 		d := &trackedDevice{

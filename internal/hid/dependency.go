@@ -41,16 +41,21 @@ func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []
 		}
 	}
 	t.forgetAll(at, now, func(s *sensor) bool { return s.dependsOn(level) })
+	t.noteAway(at, func(s *sensor) bool { return s.dependsOn(level) })
 	return out
 }
 
-// invalidateUnknown handles levels that have reported an undefined value: earlier states are outdated.
+// invalidateUnknown handles levels that have reported an undefined value: earlier states are outdated. They are queried again unless the
+// level was undefined before: such a report may be in answer to just that.
 func (t *Tracker) invalidateUnknown(at, now time.Time) {
 	for _, s := range t.sensors() {
-		if !s.pending.take(invalidateUnknown) {
+		again := s.pending.take(renewDependents)
+		if !again && !s.pending.take(invalidateUnknown) {
 			continue
 		}
-		t.invalidateDependents(s, at, now)
+		if outdated := t.invalidateDependents(s, at, now); again {
+			t.askSoon(now, func(o *sensor) bool { return slices.Contains(outdated, o) })
+		}
 	}
 }
 

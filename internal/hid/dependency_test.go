@@ -2,6 +2,7 @@ package hid_test
 
 import (
 	"testing"
+	"time"
 
 	"sidetone/internal/hid"
 
@@ -65,6 +66,11 @@ func TestLevelComesAfterTheQuery(t *testing.T) {
 func TestLevelTellsNothing(t *testing.T) {
 	w := relies(t)
 	require.Equal(t, "sources[0]=unknown sources[1]=unknown", w.happen(in("hidraw0", 1, 7)))
+	w.pass(300 * time.Millisecond)
+	require.Equal(t, relied, w.asked(), "what it does not say it may answer")
+	require.Equal(t, "sources[0]=unknown sources[1]=true", w.happen(w.answer(relied, 0x22, 1)))
+	require.Equal(t, "sources[0]=unknown sources[1]=unknown", w.happen(in("hidraw0", 1, 7)))
+	w.pass(300 * time.Millisecond)
 	w.quiet("a device that repeats this is not asked each time")
 	require.Equal(t, "sources[0]=true sources[1]=unknown", w.happen(in("hidraw0", 1, 1)))
 }

@@ -133,3 +133,20 @@ func TestStateOvertakesItsPress(t *testing.T) {
 		require.Equal(t, "sources[0]=true", w.states(), "the anchor has the last word")
 	}
 }
+
+// A press that is read on two interfaces at once is one, unless both had to wait: an anchor that can be asked decides.
+func TestPressOnTwoInterfacesAtOnce(t *testing.T) {
+	const ask = "hidraw0 feature 22"
+	w := newWorld(t, toggleOf(`hid_query: {feature: "22", value: {byte: 1}}`))
+	w.happen(at("hidraw0", reports(1, 2)), at("hidraw1", reports(1)))
+	w.asked()
+	w.happen(w.answer(ask, 0x22, 0))
+	w.pass(time.Hour)
+	idle := w.now.Add(-time.Minute)
+	w.between(idle, in("hidraw0", 1, 1))
+	w.now = w.now.Add(2 * time.Millisecond)
+	w.between(idle, in("hidraw1", 1, 1))
+	require.Equal(t, "sources[0]=true sources[0]=true", w.states())
+	require.Equal(t, ask, w.asked())
+	require.Equal(t, "sources[0]=false sources[0]=false", w.happen(w.answer(ask, 0x22, 0)), "there were two")
+}

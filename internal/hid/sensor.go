@@ -319,6 +319,7 @@ func (s *sensor) checkAskOn(data []byte, now time.Time) {
 		s.Triggered = now
 		if triggered || !s.isStatedElsewhere() {
 			s.Doubted = cmp.Or(s.Doubted, now)
+			s.entail(suspectAbsence)
 		}
 		s.askSoon(now)
 	}
@@ -331,6 +332,7 @@ func (s *sensor) isStatedElsewhere() bool { return s.StatedOn.Node != "" && s.St
 // doubt makes the state unknown, and asks for it unless it may not be asked for.
 func (s *sensor) doubt(now time.Time) {
 	s.enter(onUnconfirmed, devices.Unknown, now)
+	s.entail(suspectAbsence)
 	if !s.missingDependency {
 		s.askSoon(now)
 	}

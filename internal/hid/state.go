@@ -39,6 +39,7 @@ const (
 	onAnchored         outcome = "its anchor reported the state"
 	onPressed          outcome = "it was pressed"
 	onPressedLate      outcome = "it was pressed within 0.2 s of its anchor's report on another channel, or may have been"
+	onPressedAgain     outcome = "a press is the last one told on another interface, unless the agent could not read them when they came"
 	onPressedUnclearly outcome = "a press may be the last one again: its bounce, or the same on another interface"
 	onHeld             outcome = "its button is down, and may have been down before"
 	onAskedBefore      outcome = "its anchor answered a query from before the press"
@@ -54,7 +55,9 @@ const (
 	setToggles        consequence = "of an anchor: its toggles take the state"
 	doubtToggles      consequence = "of an anchor: its toggles become ambiguous"
 	invalidateUnknown consequence = "of a level: its dependents become unknown"
+	renewDependents   consequence = "of a level: its dependents become unknown and are queried"
 	renewProduct      consequence = "of a link that is up: all states of the product become unknown and are queried"
+	suspectAbsence    consequence = "of a link: its product may have been away"
 	suspectLink       consequence = "of an unknown link: all states of the product become unknown"
 	askNow            consequence = "its anchors become unknown and are queried"
 	askLater          consequence = "its anchors are queried, 0.2 s after the last query at the earliest"
@@ -68,10 +71,10 @@ var transitions = transition.Table[state, outcome, []consequence]{
 	line(onStated, nil, stated, []consequence{setToggles}),
 	line(onConfirmed, nil, stated, []consequence{setToggles, renewProduct}),
 	line(onUnrecognised, []state{unrecognised}, "", []consequence{invalidateUnknown}),
-	line(onUnrecognised, nil, unrecognised, []consequence{invalidateUnknown, suspectLink}),
+	line(onUnrecognised, nil, unrecognised, []consequence{renewDependents, suspectAbsence, suspectLink}),
 	line(onUnconfirmed, []state{unrecognised}, "", nil),
 	line(onUnconfirmed, nil, unknown, nil),
-	line(onOutdated, nil, unknown, nil),
+	line(onOutdated, nil, unknown, []consequence{suspectAbsence}),
 	line(onDoubted, []state{unrecognised}, "", []consequence{doubtToggles, suspectLink}),
 	line(onDoubted, nil, unknown, []consequence{doubtToggles, suspectLink}),
 	line(onForgotten, nil, unknown, nil),
@@ -80,6 +83,7 @@ var transitions = transition.Table[state, outcome, []consequence]{
 	line(onPressed, []state{stated, counted}, counted, nil),
 	line(onPressed, nil, "", nil),
 	line(onPressedLate, nil, ambiguous, []consequence{askLater}),
+	line(onPressedAgain, nil, "", []consequence{askLater}),
 	line(onPressedUnclearly, nil, ambiguous, []consequence{askLater}),
 	line(onAnchorDoubted, nil, ambiguous, nil),
 	line(onHeld, nil, ambiguous, []consequence{askNow}),
@@ -96,10 +100,15 @@ func (s *sensor) enter(on outcome, v devices.Tri, at time.Time) {
 	}
 	s.set(v, at)
 	for _, c := range t.Then {
-		if s.appliesTo(c) {
-			s.pending.add(c)
-			s.changes.pending.add(c)
-		}
+		s.entail(c)
+	}
+}
+
+// entail has the Tracker apply a consequence when all sensors have seen the event.
+func (s *sensor) entail(c consequence) {
+	if s.appliesTo(c) {
+		s.pending.add(c)
+		s.changes.pending.add(c)
 	}
 }
 
@@ -108,9 +117,9 @@ func (s *sensor) appliesTo(c consequence) bool {
 	switch c {
 	case setToggles, doubtToggles:
 		return !s.isReading()
-	case invalidateUnknown:
+	case invalidateUnknown, renewDependents:
 		return s.isReading() && s.ReportsChanges
-	case suspectLink:
+	case suspectLink, suspectAbsence:
 		return s.isReading() && s.Link
 	case renewProduct:
 		return s.isReading() && s.Link && s.Value == devices.True

@@ -16,13 +16,14 @@ type Tracker struct {
 	rules   *Rules
 	devices []*trackedDevice // in the order of their nodes
 	wasUp   map[unit]bool    // the link has been up since the unit was plugged in and the machine woke
-	woke    time.Time        // when the machine last woke; zero: it has not slept
+	away    map[unit]time.Time
+	woke    time.Time // when the machine last woke; zero: it has not slept
 	changes changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
 func NewTracker(r *Rules) *Tracker {
-	return &Tracker{rules: r, wasUp: make(map[unit]bool), changes: changeFlags{softwareID: hidppSoftware - 1}}
+	return &Tracker{rules: r, wasUp: make(map[unit]bool), away: make(map[unit]time.Time), changes: changeFlags{softwareID: hidppSoftware - 1}}
 }
 
 // SetSoftwareID sets the software id, 1 to 15, of the first HID++ exchange; each further one has the next. Two programs that ask one
@@ -54,6 +55,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
+		t.noteAway(at, d.isOfUnit)
 		// The last report of another interface may be older than a lost one.
 		t.forgetAll(at, now, d.isOfUnit)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
@@ -98,6 +100,7 @@ func (d *trackedDevice) isOfUnit(s *sensor) bool {
 
 // drop removes a device.
 func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
+	t.noteAway(at, func(s *sensor) bool { return slices.Contains(d.sensors, s) })
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetAll(at, now, d.isOfUnit)
 	for _, s := range d.sensors {
@@ -126,6 +129,10 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	d.sensors = t.sensorsOf(d)
 	t.shareStates()
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
+	t.noteAway(at, func(s *sensor) bool {
+		_, was := t.away[s.unit] // it was read before
+		return was && slices.Contains(d.sensors, s)
+	})
 	if e.Plugged {
 		for _, s := range d.sensors {
 			if !s.isWireless(d.device) && !s.PressedSinceReset && !t.isWaking(at) {
@@ -227,6 +234,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		}
 	}
 	t.setLinks(now)
+	t.noteAway(now, func(s *sensor) bool { return fresh[s] })
 	for _, d := range t.devices {
 		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
@@ -235,6 +243,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 			}
 		}
 	}
+	t.changes.readings = false
 	return !slices.Equal(readings, t.Readings())
 }
 
@@ -299,6 +308,9 @@ func (t *Tracker) Readings() []devices.Reading {
 			continue
 		}
 		r := devices.Reading{Product: s.Product, Rule: s.Path, Container: d.device.Container, Serial: d.device.Serial, Value: s.Value}
+		if s.Link {
+			r.Away = t.away[s.unit]
+		}
 		if s.Value.Known() {
 			r.Origin, r.Since = devices.Origin{Via: s.Via, Detail: cmp.Or(s.By, d.device.Node)}, s.Since
 		}
@@ -383,11 +395,14 @@ func (t *Tracker) applyConsequences(at, now time.Time) {
 		t.changes.heard = false
 		t.updateDependencies(at, now)
 	}
-	if t.changes.pending.take(invalidateUnknown) {
+	if again := t.changes.pending.take(renewDependents); t.changes.pending.take(invalidateUnknown) || again {
 		t.invalidateUnknown(at, now)
 	}
 	if t.changes.pending.take(renewProduct) {
 		t.renewProducts(at, now)
+	}
+	if t.changes.pending.take(suspectAbsence) {
+		t.noteAway(at, func(s *sensor) bool { return s.pending.take(suspectAbsence) })
 	}
 	if t.changes.pending.take(suspectLink) {
 		t.suspectLinks(at, now)

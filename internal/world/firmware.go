@@ -139,7 +139,7 @@ func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
 			delete(h.reportedAt, channel)
 		}
 	}
-	if t.Twin {
+	if waits := time.Now().Before(d.stalledUntil); t.Twin && (t.Form.shows() || !waits) {
 		iface = int(d.delay(2, "twin", h.index, channel))
 	}
 	if t.Both {
@@ -173,6 +173,10 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 	if n.gone || !n.open || d.asleep {
 		return
 	}
+	if len(r.Output) > 5 && r.Output[0] == hidppReport {
+		d.answerHIDPP(h, n, r.Output)
+		return
+	}
 	answered := false
 	for i, t := range h.Channels {
 		if t.Interface != n.iface && !t.Twin || t.Of != ofLink && !h.up() {
@@ -197,8 +201,6 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == formAnswer && len(r.Output) > 1 && r.Output[0] == t.Ask && (t.Property == 0 || r.Output[1] == t.Property):
 			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
-		case t.Form == formHIDPP && len(r.Output) > 5 && r.Output[0] == hidppReport:
-			d.answerHIDPP(h, i, r.Output)
 		}
 	}
 	if len(r.Output) == 0 && !answered {
@@ -206,17 +208,27 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 	}
 }
 
-// answerHIDPP answers a HID++ request if it is about the feature of a channel.
-func (d *desk) answerHIDPP(h *headset, i int, request []byte) {
-	t, data := h.Channels[i], make([]byte, 1+hidppBytes)
+// answerHIDPP answers a HID++ request. An interface that speaks HID++ answers every question for the index of a feature, with 0 if it does
+// not have it.
+func (d *desk) answerHIDPP(h *headset, n *node, request []byte) {
+	data := make([]byte, 1+hidppBytes)
 	copy(data, request[:4])
-	switch feature := uint16(request[4])<<8 | uint16(request[5]); {
-	case request[2] == hidppPlace(i):
-		data[4] = t.code(h.state(t.Of))
-		d.send(h, i, data, true)
-	case request[2] == 0 && feature == t.hidppFeature():
-		data[4] = hidppPlace(i)
-		d.send(h, i, data, false)
+	feature, by := uint16(request[4])<<8|uint16(request[5]), -1
+	for i, t := range h.Channels {
+		switch {
+		case t.Form != formHIDPP || t.Interface != n.iface || !h.up():
+		case request[2] == hidppPlace(i):
+			data[4] = t.code(h.state(t.Of))
+			d.send(h, i, data, true)
+		case request[2] == 0:
+			by = i
+			if feature == t.hidppFeature() {
+				data[4] = hidppPlace(i)
+			}
+		}
+	}
+	if by >= 0 {
+		d.send(h, by, data, false)
 	}
 }
 

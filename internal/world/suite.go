@@ -159,11 +159,11 @@ func (s *suite) push(h *headset, presence int, v devices.Tri) {
 	if s.TTL > 0 {
 		w.until = time.Now().Add(time.Duration(p.TTL))
 	}
-	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h })
-	s.statements = append(s.statements, w)
 	units, err := s.desk.engine.Push(p)
-	s.statements[len(s.statements)-1].bound = err == nil && units.Units == 1
+	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h && (err == nil || o.value != v) })
 	if err == nil {
+		w.bound = units.Units == 1
+		s.statements = append(s.statements, w)
 		s.desk.contradict(s, w)
 	}
 	s.desk.note(ofDesk, "push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
@@ -181,7 +181,7 @@ func (d *desk) contradict(speaker *suite, w statement) {
 // stillSays reports whether a suite's statement that the mute is v is still in force. A statement ends with its lease, when another
 // suite says the contrary, when the headset leaves or reports that its link is down, and when the machine has slept.
 func (d *desk) stillSays(h *headset, v devices.Tri) bool {
-	linked := len(h.entry(d.version).Link) > 0 && !h.hidesDropouts()
+	linked := len(h.entry(d.version).Link) > 0
 	for _, s := range d.suites {
 		for _, w := range s.statements {
 			switch {
@@ -194,11 +194,14 @@ func (d *desk) stillSays(h *headset, v devices.Tri) bool {
 	return false
 }
 
-// whyHeld returns which software's statement must still count for a headset whose mute has not changed since; "": none must.
+// whyHeld returns which software's statement must still count for a headset whose mute has not changed since; "": none must. Where a link
+// tells whether the headset is there, the agent must have heard it all the while.
 func (d *desk) whyHeld(h *headset) string {
+	linked := len(h.entry(d.version).Link) > 0
 	for _, s := range d.suites {
 		for _, w := range s.statements {
-			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence || w.said.Before(h.left) || w.said.Before(d.woke)
+			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence ||
+				w.said.Before(h.left) || w.said.Before(d.woke) || linked && w.said.Before(h.validSince)
 			if w.of == h && w.bound && w.value.Known() && !over && h.turned.Before(w.said) && d.serverBack.Before(w.said) {
 				return fmt.Sprintf("%s has said at %v that it is %v", s.name, w.said.Sub(d.began).Round(time.Millisecond), w.value)
 			}
