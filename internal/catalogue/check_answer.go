@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 
 	"sidetone/internal/hid"
@@ -45,7 +46,7 @@ func (k SourceKind) queries(path string) iter.Seq[queryAt] {
 // requests returns the reports that a query sends or sets; none: the system attributes the answer.
 func (q HIDQuery) requests() (out []hid.Bytes) {
 	for _, s := range q.steps() {
-		if r := slices.Concat(s.Output, s.Set); len(r) > 0 {
+		if r := s.Sent(); len(r) > 0 {
 			out = append(out, r)
 		}
 	}
@@ -72,7 +73,8 @@ func (q HIDQuery) answer() (last hid.Step) {
 // every program gets all answers.
 func (f *faults) answers(path string, p Product) {
 	var all []queryAt
-	for _, r := range slices.Concat(p.linkRules(), p.flagRules()) {
+	rules := slices.Concat(p.linkRules(), p.flagRules())
+	for _, r := range rules {
 		all = slices.AppendSeq(all, r.queries(path+"."+r.path))
 	}
 	var requests []hid.Bytes
@@ -80,12 +82,15 @@ func (f *faults) answers(path string, p Product) {
 		requests = append(requests, q.requests()...)
 	}
 	for i, q := range all {
+		const repeated = "a condition on a byte in which the device repeats what is particular to this request"
 		if j := slices.IndexFunc(all, q.confusable); j >= 0 {
 			f.addUnlessRecorded(q.path+".expect",
 				"a condition that tells the two answers apart, such as on a byte in which the device repeats the request",
 				"the answer to %s would count as the answer to this request", all[j].path)
-		} else if q.request() != nil && !q.echoes(requests) {
-			f.warn(q.path+".expect", "a condition on a byte in which the device repeats what is particular to this request",
+		} else if q.confusesSteps() {
+			f.warn(q.path+".expect", repeated, "the answer to an earlier request of this query would count as that to the last one")
+		} else if q.request() != nil && !q.echoes(requests) && !slices.ContainsFunc(rules, q.isToldBy) {
+			f.warn(q.path+".expect", repeated,
 				"the answer to another request, also of another program, may count: nothing in it is compared with the request")
 		}
 		for _, other := range all[i:] {
@@ -104,8 +109,22 @@ func (q queryAt) confusable(other queryAt) bool {
 	if !mine.Arrives || !theirs.Arrives || slices.Equal(q.request(), other.request()) {
 		return false
 	}
-	return !slices.ContainsFunc(mine.Expect, func(t hid.Test) bool {
-		return slices.ContainsFunc(theirs.Expect, func(o hid.Test) bool { return o.Byte == t.Byte && !overlap(t.Fits, o.Fits) })
+	return mayMeetBoth(mine, theirs)
+}
+
+// mayMeetBoth reports whether one report may be the answer to two steps by what they expect.
+func mayMeetBoth(one, other hid.Step) bool {
+	return !slices.ContainsFunc(one.Expect, func(t hid.Test) bool {
+		return slices.ContainsFunc(other.Expect, func(o hid.Test) bool { return o.Byte == t.Byte && !overlap(t.Fits, o.Fits) })
+	})
+}
+
+// confusesSteps reports whether the device may answer an earlier request of the query by the same report as the last one, so that nothing
+// tells the two answers apart.
+func (q HIDQuery) confusesSteps() bool {
+	last := q.answer()
+	return last.Arrives && slices.ContainsFunc(q.steps(), func(s hid.Step) bool {
+		return s.Arrives && !slices.Equal(s.Sent(), last.Sent()) && mayMeetBoth(s, last) && !last.TellsFrom(s)
 	})
 }
 
@@ -119,27 +138,19 @@ func overlap(one, other [256]bool) bool {
 	return false
 }
 
-// echoes reports whether a condition on the answer is met by a byte of the last request, and by none at the same place of the other
-// requests.
+// echoes reports whether the conditions on the answer tell it from those to the other requests, and to any other one, by bytes in which the
+// device repeats the last request.
 func (q HIDQuery) echoes(requests []hid.Bytes) bool {
-	mine := q.request()
-	at := func(r hid.Bytes, i int) byte {
-		if i < len(r) {
-			return r[i]
-		}
-		return 0 // it is padded
-	}
-	return slices.ContainsFunc(q.answer().Expect, func(t hid.Test) bool {
-		if !slices.Contains(t.Fits[:], false) {
-			return false
-		}
-		for i := 1; i < len(mine); i++ {
-			if t.Fits[mine[i]] && !slices.ContainsFunc(requests, func(r hid.Bytes) bool { return !slices.Equal(r, mine) && t.Fits[at(r, i)] }) {
-				return true
-			}
-		}
-		return false
+	mine := hid.Step{Output: q.request(), Expect: q.answer().Expect, Arrives: q.answer().Arrives}
+	return mine.Repeats() && !slices.ContainsFunc(requests, func(r hid.Bytes) bool {
+		return !slices.Equal(r, mine.Output) && !mine.TellsFrom(hid.Step{Output: r})
 	})
+}
+
+// isToldBy reports whether a rule reads the same value in all reports with the number of the answer, whatever they answer.
+func (q HIDQuery) isToldBy(r ruleAt) bool {
+	return r.HIDReport != nil && r.HIDReport.ReportID != nil && len(r.HIDReport.When) == 0 && reflect.DeepEqual(r.HIDReport.Value, &q.Value) &&
+		slices.ContainsFunc(q.Expect, func(t ByteTest) bool { return t.Byte == 0 && t.Eq != nil && *t.Eq == *r.HIDReport.ReportID })
 }
 
 // triggers reports whether each answer to q triggers the other query.

@@ -36,7 +36,7 @@ func (t *Tracker) applyAnchor(anchor *sensor, at time.Time) {
 	for _, s := range t.sensors() {
 		switch {
 		case !anchor.isAnchorOf(s):
-		case s.PressedOn != anchor.StatedOn && anchor.exchange != nil && !s.Pressed.Before(anchor.LastAsked):
+		case s.PressedOn != anchor.StatedOn && anchor.exchange != nil && !s.Pressed.Before(anchor.StatedAt):
 			s.enter(onAskedBefore, s.Value, at)
 		case anchor.Debounce > 0 && s.Pressed.After(anchor.StatedAt.Add(-anchor.Debounce)): // during the debounce time
 			s.enter(onPressedEarly, devices.Unknown, at)

@@ -76,7 +76,6 @@ func TestManyLostReportsAreAskedAboutOnce(t *testing.T) {
 	require.Equal(t, question, w.asked(), "what came before the last loss counts no more")
 	w.apply(in("hidraw0", 1, 1))
 	require.Equal(t, "sources[0]=unknown", w.states(), "that may have been the answer to a question that was broken off")
-	w.expire()
 	require.Equal(t, question, w.asked())
 	w.pass(300 * time.Millisecond)
 	w.apply(in("hidraw0", 1, 1))
@@ -152,7 +151,13 @@ func TestAskOnWithoutAnAnswer(t *testing.T) {
 			w.quiet("nobody asks for ever")
 			w.happen(in("hidraw0", 2))
 			require.Equal(t, question, w.asked())
-			require.Equal(t, "sources[0]=false", w.happen(in("hidraw0", 1, 0)))
+			if w.happen(in("hidraw0", 1, 0)); name == "none" {
+				require.Equal(t, "sources[0]=unknown", w.states(), "that may have been the answer to the last question")
+				require.Equal(t, question, w.asked())
+				w.happen(in("hidraw0", 1, 0))
+			}
+			require.Equal(t, "sources[0]=false", w.states())
+			w.quiet("answered")
 		})
 	}
 }

@@ -45,6 +45,15 @@ type deviceCheckpoint struct {
 	Asking  *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
 	Asked   uint64             `json:"asked,omitempty"`   // ID of its last request
 	Queue   []int              `json:"queue,omitempty"`   // indexes of the sensors that come next
+	Late    []lateCheckpoint   `json:"late,omitempty"`    // answers that may still come, the oldest first
+}
+
+// lateCheckpoint is an answer that may still come.
+type lateCheckpoint struct {
+	Sensor int       `json:"sensor"` // index of the sensor that has asked
+	Step   int       `json:"step,omitempty"`
+	Asked  time.Time `json:"asked,omitzero"` // zero: what it says is outdated
+	Until  time.Time `json:"until"`
 }
 
 // sensorCheckpoint is the state of one rule on a device.
@@ -53,7 +62,8 @@ type sensorCheckpoint struct {
 	Rule    string `json:"rule"`
 	sensorState
 	interfaceState
-	Unrecognised bool `json:"strange,omitempty"` // of recordings without State: a link's last value is neither up nor down
+	Unrecognised bool      `json:"strange,omitempty"` // of recordings without State: a link's last value is neither up nor down
+	LateUntil    time.Time `json:"stray,omitzero"`    // of recordings without Late: until when the answer to its last request may come
 	exchangeState
 	hidppState
 }
@@ -86,7 +96,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 			for _, at := range []*time.Time{
 				&sc.Since, &sc.StatedAt, &sc.Pressed, &sc.PressedSince, &sc.Answered, &sc.NextSince, &sc.Due, &sc.OutdatedAt,
 				&sc.Doubted, &sc.Triggered, &sc.AskAgainAt, &sc.LastAsked,
-				&sc.Until, &sc.PausedUntil, &sc.LateAnswerUntil,
+				&sc.Until, &sc.PausedUntil,
 			} {
 				*at = clock(*at)
 			}
@@ -97,6 +107,9 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		}
 		for _, s := range d.queue {
 			dc.Queue = append(dc.Queue, slices.Index(d.sensors, s))
+		}
+		for _, l := range d.late {
+			dc.Late = append(dc.Late, lateCheckpoint{slices.Index(d.sensors, l.sensor), l.step, clock(l.asked), clock(l.until)})
 		}
 		c.Devices = append(c.Devices, dc)
 	}
@@ -145,12 +158,27 @@ func (t *Tracker) Restore(c Checkpoint) {
 				d.queue = append(d.queue, s)
 			}
 		}
+		d.restoreLate(dc, find)
 	}
 	for _, s := range t.sensors() {
 		s.missingDependency = t.isMissingDependency(s)
 	}
 	t.changes.linkStates = t.links()
 	t.noteUp()
+}
+
+// restoreLate restores the answers that may still come.
+func (d *trackedDevice) restoreLate(c deviceCheckpoint, find func(int) *sensor) {
+	for i, sc := range c.Sensors {
+		if s := find(i); s != nil && s.Query != nil && !sc.LateUntil.IsZero() {
+			c.Late = append(c.Late, lateCheckpoint{Sensor: i, Step: len(s.Query.Steps) - 1, Until: sc.LateUntil})
+		}
+	}
+	for _, l := range c.Late {
+		if s := find(l.Sensor); s != nil && s.Query != nil && l.Step >= 0 && s.exchange.has(l.Step) {
+			d.late = append(d.late, lateAnswer{s, l.Step, l.Asked, l.Until})
+		}
+	}
 }
 
 // state returns State, or what follows from the value if State is missing or contradicts it.

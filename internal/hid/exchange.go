@@ -19,8 +19,6 @@ type script interface {
 	answer(step int, data []byte) (v devices.Tri, ok bool)
 	// answered returns how the request of a step is answered.
 	answered(step int) answered
-	// fits reports whether data could be the answer to an earlier request. An answer that tells whose it is does not.
-	fits(data []byte) bool
 	timeout() time.Duration
 	// pause is how long to wait before a request.
 	pause(step int) time.Duration
@@ -45,11 +43,10 @@ type exchange struct {
 
 // exchangeState is what a checkpoint stores of an exchange.
 type exchangeState struct {
-	Step            int       `json:"step,omitempty"`   // from 0
-	Until           time.Time `json:"until,omitzero"`   // when the wait for an answer ends; zero: not waiting
-	PausedUntil     time.Time `json:"pausing,omitzero"` // while waiting: when the request of this step will be sent; zero: it has been
-	Silent          bool      `json:"silent,omitempty"` // the device did not answer the last request
-	LateAnswerUntil time.Time `json:"stray,omitzero"`   // until when an answer may be to a request that is no longer waited for
+	Step        int       `json:"step,omitempty"`   // from 0
+	Until       time.Time `json:"until,omitzero"`   // when the wait for an answer ends; zero: not waiting
+	PausedUntil time.Time `json:"pausing,omitzero"` // while waiting: when the request of this step will be sent; zero: it has been
+	Silent      bool      `json:"silent,omitempty"` // the device did not answer the last request
 }
 
 func (x *exchange) waiting() bool { return !x.Until.IsZero() }
@@ -112,11 +109,10 @@ func (x *exchange) proceed(now time.Time) []Request {
 	return out
 }
 
-// giveUp notes that the last request, which has been sent, may still be answered, for as long as it takes at most.
-func (x *exchange) giveUp(now time.Time) {
-	if !x.has(x.Step + 1) {
-		x.LateAnswerUntil = now.Add(x.timeout())
-	}
+// repeat returns the request of this step once more, whose answer may now take as long as the first.
+func (x *exchange) repeat(now time.Time) []Request {
+	x.Until = now.Add(x.timeout())
+	return []Request{x.request(x.Step)}
 }
 
 // end ends the wait for an answer, and so the exchange.
@@ -199,8 +195,6 @@ func (q *query) answered(step int) answered {
 		return bySystem
 	}
 }
-
-func (q *query) fits(data []byte) bool { return q.last().Arrives && meets(data, q.last().Expect) }
 
 func (q *query) timeout() time.Duration { return q.Timeout }
 

@@ -19,22 +19,12 @@ type heard struct {
 func (d *trackedDevice) listen(e Event) {
 	for _, s := range d.sensors {
 		if v := s.levelIn(e.Data); v.Known() && s.isReading() {
-			s.Heard = &heard{v, e.Since}
+			if s.Heard == nil {
+				s.Heard = new(heard)
+			}
+			*s.Heard = heard{v, e.Since}
 		}
 	}
-}
-
-// mayAnswer reports whether a report of now may be an answer, even a late one.
-func (d *trackedDevice) mayAnswer(now time.Time) bool {
-	if d.conversation() != nil {
-		return true
-	}
-	for _, s := range d.sensors {
-		if s.exchange != nil && now.Before(s.exchange.LateAnswerUntil) {
-			return true
-		}
-	}
-	return false
 }
 
 // levelIn returns the level that a report states by the rule; unknown: none.

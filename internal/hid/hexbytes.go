@@ -25,3 +25,11 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	*b = out
 	return nil
 }
+
+// at returns a byte of a report that is padded with zeros.
+func (b Bytes) at(i int) byte {
+	if i < len(b) {
+		return b[i]
+	}
+	return 0
+}

@@ -224,8 +224,6 @@ func (h *hidpp) isConnectionNotice(data []byte) bool {
 
 func (h *hidpp) answered(int) answered { return byReport }
 
-func (h *hidpp) fits([]byte) bool { return false } // an answer repeats the software id of its exchange
-
 func (h *hidpp) pause(int) time.Duration { return 0 }
 
 func (h *hidpp) isBusy(int, []byte) bool { return false }

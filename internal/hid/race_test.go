@@ -163,12 +163,15 @@ func TestAnswerToABrokenOffQuestion(t *testing.T) {
 	require.Equal(t, question, w.asked())
 	w.apply(in("hidraw0", 1, 1)) // from before the sleep
 	require.Equal(t, "sources[0]=unknown", w.states())
-	w.expire()
-	require.Equal(t, question, w.asked())
-	require.Equal(t, "sources[0]=false", w.happen(in("hidraw0", 1, 0)))
+	require.Equal(t, question, w.asked(), "once more")
+	w.apply(in("hidraw0", 1, 0))
+	require.Equal(t, "sources[0]=false", w.states())
 	w.quiet("once")
+	w.happen(in("hidraw0", 1, 0)) // to the last question
+	require.Equal(t, question, w.asked(), "nobody waits for that, so it may tell of a change")
+	w.apply(in("hidraw0", 1, 0))
 	w.resume()
 	require.Equal(t, question, w.asked())
-	w.happen(in("hidraw0", 1, 0))
-	w.quiet("the last one was answered")
+	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 1, 1)), "each question has been answered")
+	w.quiet("answered")
 }

@@ -122,6 +122,36 @@ type Step struct {
 	Pause   time.Duration // before the request
 }
 
+// Sent returns the report that the step sends or sets; empty: it does neither.
+func (s Step) Sent() Bytes { return slices.Concat(s.Output, s.Set) }
+
+// TellsFrom reports whether Expect tells the answer from that to another request, because the device repeats in it a byte of this request
+// in which the other one differs.
+func (s Step) TellsFrom(other Step) bool {
+	sent := other.Sent()
+	return s.repeats(func(t Test, i int) bool { return !t.Fits[sent.at(i)] })
+}
+
+// Repeats reports whether Expect tests a byte in which the device repeats the request.
+func (s Step) Repeats() bool {
+	return s.repeats(func(t Test, _ int) bool { return slices.Contains(t.Fits[:], false) })
+}
+
+// repeats reports whether Expect tests a byte in which the device repeats a byte of the request, such that which holds for the condition and
+// the index of the byte in the request. The number of the report that answers is no such byte: all reports with that number have it.
+func (s Step) repeats(which func(t Test, i int) bool) bool {
+	sent := s.Sent()
+	isNumbered := !s.Arrives || len(sent) > 0 && sent[0] != 0
+	return slices.ContainsFunc(s.Expect, func(t Test) bool {
+		for i := 1; i < len(sent) && (t.Byte > 0 || !isNumbered); i++ {
+			if t.Fits[sent[i]] && which(t, i) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // last returns the step whose answer has the state.
 func (q *Query) last() Step { return q.Steps[len(q.Steps)-1] }
 

@@ -25,6 +25,8 @@ type trackedDevice struct {
 	queue  []*sensor // whose exchanges come next
 	lost   time.Time // when it was last queried because reports were lost
 
+	late []lateAnswer // that may still come, to questions that were given up: the oldest first
+
 	changes  *changeFlags
 	requests []Request
 }
@@ -130,9 +132,7 @@ func (d *trackedDevice) send(s *sensor, requests []Request) {
 // cancel ends the exchange under way. Requests that were not sent yet are dropped.
 func (d *trackedDevice) cancel(now time.Time) {
 	if s := d.conversation(); s != nil {
-		if !slices.ContainsFunc(d.requests, d.isAsked) {
-			s.exchange.giveUp(now)
-		}
+		d.giveUp(s, now)
 		s.exchange.end()
 		d.requests = nil
 	}
@@ -219,12 +219,16 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	}
 	s.exchange.Silent = false
 	d.changes.heard = d.changes.heard || s.pp != nil
-	if d.mayBeLate(data, now) {
-		v = devices.Unknown
-		s.askSoon(now)
+	stated := s.LastAsked
+	if s.awaitsUnmarked() && !s.exchange.has(s.exchange.Step+1) {
+		if stated, ok = d.attribute(s, data, &a, now); !ok {
+			s.LastAsked = now
+			d.send(s, s.exchange.repeat(now))
+			return true
+		}
 	}
 	if v.Known() {
-		s.update(v, a, s.LastAsked)
+		s.update(v, a, stated)
 	}
 	d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	if !v.Known() {
@@ -232,17 +236,6 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	}
 	d.finish(s, now)
 	return true
-}
-
-// mayBeLate reports whether an answer may be to a request that is no longer waited for, of any rule. It is not believed then.
-func (d *trackedDevice) mayBeLate(data []byte, now time.Time) (may bool) {
-	for _, s := range d.sensors {
-		if x := s.exchange; x != nil && now.Before(x.LateAnswerUntil) && x.fits(data) {
-			x.LateAnswerUntil = time.Time{}
-			may = true
-		}
-	}
-	return may
 }
 
 // finish continues after an exchange, if it is over.
@@ -255,7 +248,7 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 
 // timeOut continues without an answer, since not every report that is sent has one. An exchange that reads a report has failed.
 func (d *trackedDevice) timeOut(s *sensor, now time.Time) {
-	s.exchange.giveUp(now)
+	d.giveUp(s, now)
 	if s.exchange.answered(s.exchange.Step) == byReport {
 		d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	} else {
@@ -326,6 +319,7 @@ func (d *trackedDevice) stopAsking(now time.Time, which func(*sensor) bool) {
 	if s := d.conversation(); s != nil && which(s) {
 		d.cancel(now)
 	}
+	d.outdate(which)
 	for _, s := range d.sensors {
 		if which(s) {
 			s.pollAgain(now)

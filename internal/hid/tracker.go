@@ -48,9 +48,6 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
 	case e.Kind == Report:
-		if !d.mayAnswer(now) {
-			d.listen(e)
-		}
 		t.handleReport(d, e, now)
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
@@ -223,6 +220,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		if s := d.conversation(); s != nil && dropped(s) {
 			d.cancel(now)
 		}
+		d.late = slices.DeleteFunc(d.late, func(l lateAnswer) bool { return dropped(l.sensor) })
 	}
 	t.shareStates()
 	t.updateDependencies(now, now)
@@ -377,6 +375,9 @@ func (t *Tracker) handleReport(d *trackedDevice, e Event, now time.Time) {
 	}
 	d.handleReport(e.Data, others, answered, a, now)
 	if answered == nil { // what answers a question is no reason to ask another
+		if !d.settle(e.Data, now) {
+			d.listen(e)
+		}
 		d.checkAskOn(e.Data, now)
 	}
 	d.askAgain(now)

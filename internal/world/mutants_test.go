@@ -49,7 +49,7 @@ var mutants = []mutant{
 	}},
 	{"the answer to another question is taken for one's own", []edit{
 		{"internal/hid/trackeddevice.go", "c.softwareID = c.softwareID%maxSoftwareID + 1", "c.softwareID = 1"},
-		{"internal/hid/trackeddevice.go", "if d.mayBeLate(data, now) {", "if false {"},
+		{"internal/hid/trackeddevice.go", "if s.awaitsUnmarked() && !s.exchange.has(s.exchange.Step+1) {", "if false {"},
 	}},
 	{"a report was sent when it was read", []edit{
 		{"internal/hid/arrival.go", "return arrival{e.Since, e.At, route{", "return arrival{e.At, e.At, route{"},
