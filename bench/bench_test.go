@@ -125,25 +125,6 @@ func TestMethodKeepers(t *testing.T) {
 		"a.Run <ReflectMethod>\nmain.main -> a.Run <ReflectMethod>\nb.(*T).Export <ReflectMethod>\n"))
 }
 
-func TestBudgets(t *testing.T) {
-	self, err := os.Executable()
-	require.NoError(t, err)
-	code, err := codeOf(self)
-	require.NoError(t, err)
-	require.Greater(t, code["sidetone/bench"], int64(10_000))
-	require.Positive(t, code["github.com/gorilla/websocket"])
-	_, err = codeOf("bench_test.go")
-	require.Error(t, err)
-
-	rows := budgets(map[string]int64{
-		"sidetone/internal/service": 1 << 20, "sidetone/internal/service/tasks": 1 << 19, "sidetone/internal/services": 1 << 30,
-	})
-	require.Len(t, rows, len(features))
-	require.Equal(t, "1.5 MiB", rows[0].measured)
-	require.Equal(t, "missed", rows[0].verdict())
-	require.Equal(t, "met", rows[1].verdict())
-}
-
 // at returns a moment, in milliseconds of the test's own time.
 func at(ms int) time.Time { return time.Unix(1, 0).Add(time.Duration(ms) * time.Millisecond) }
 

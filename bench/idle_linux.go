@@ -16,7 +16,7 @@ const (
 	// watchdog is the agent's watchdog timeout in the user unit.
 	watchdog = 240 * time.Second
 	// maxIdleRSS is the target for an agent that has just been started.
-	maxIdleRSS = 17<<20 + featureBudget
+	maxIdleRSS = 22 << 20
 )
 
 // measureIdle counts how often idle agents wake up, one on each kind of sound server and beside each a bare path:
@@ -54,7 +54,7 @@ func startIdlers(ctx context.Context, l *lab, manager string) idlers {
 	supervised.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
 	agent := l.start(ctx, supervised.agent, overIPC)
 	l.cleanup(agent.end)
-	return idlers{what: "connected and idle on " + l.kind, agent: agent, bare: bare, most: 2, switches: 2.5}
+	return idlers{what: "connected and idle on " + l.kind, agent: agent, bare: bare, most: 6}
 }
 
 // listenAsManager opens the socket on which a service manager hears from its service, and ignores what comes until the measurement ends.
