@@ -118,8 +118,11 @@ func explain(w io.Writer, say health.Texts, f doctor.Facts, e control.Endpoint) 
 // flag prints which source decides a flag, and what the others say.
 func (x explanation) flag(r devices.Report, e control.Endpoint, field devices.Field, flag devices.Flag) {
 	all := e.Considered[field]
-	row(x.t, "  "+string(field), flag.Value.String(), x.origin(flag, len(all) > 0))
-	verdict := "cli.explain.decides"
+	origin, verdict := x.origin(flag, len(all) > 0), "cli.explain.decides"
+	if others, ok := doctor.WhyOthers(x.Facts, r, e, field); ok {
+		origin, verdict = x.Phrase(others), "cli.explain.overruled"
+	}
+	row(x.t, "  "+string(field), flag.Value.String(), origin)
 	for _, c := range all {
 		if !c.Flag.Value.Known() {
 			kind, why := doctor.Why(x.Facts, r.Product, e, field, c.Rule)

@@ -92,6 +92,15 @@ func TestExplainUnknown(t *testing.T) {
 		"os_effects of another name": {func(p *doctortest.Machine) {
 			sources(p, rule(devices.EchoCancellation, catalogue.SourceKind{OSEffects: &catalogue.OSEffects{Effect: devices.NoiseSuppression}}))
 		}, "whether noise_suppression is active"},
+		"anything behind a virtual endpoint of unknown hardware": {func(p *doctortest.Machine) {
+			sources(p, rule(devices.HardwareMute, mute))
+			p.Endpoints = []devices.Endpoint{{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true}, p.Endpoints[0]}
+		}, "sources[0] os_endpoint_mute +does not know: it is virtual, and the system does not tell which microphone it records"},
+		"others of its id": {func(p *doctortest.Machine) {
+			other := doctortest.Endpoint("mic", devices.AudioInput, "beef")
+			other.ID, other.VID = "other", "0001"
+			p.Endpoints = append(p.Endpoints, other)
+		}, "hardware_mute            unknown +2 devices of type audioinput share the id"},
 		"alsa_ctl without a mixer": {
 			func(p *doctortest.Machine) { sources(p, rule(devices.AutomaticGainControl, agc)) },
 			`sources[0] alsa_ctl +does not know: the switches of the device's mixer cannot be read, such as "AGC"`,

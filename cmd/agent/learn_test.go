@@ -138,7 +138,7 @@ func (f *fakeHID) Name() string                   { return "hid" }
 func (f *fakeHID) Wait(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func (f *fakeHID) Close() error                   { return nil }
 func (f *fakeHID) Notes() []health.Condition      { return nil }
-func (f *fakeHID) Want(hidio.Wanted)     {}
+func (f *fakeHID) Want(hidio.Wanted)              {}
 func (f *fakeHID) Send(hid.Request)               {}
 func (f *fakeHID) Look()                          {}
 

@@ -135,7 +135,8 @@ type Session struct {
 	Devices    int               `json:"devices"`
 	Since      time.Time         `json:"since,omitzero"`    // slow: since when an answer is overdue
 	Pending    uint64            `json:"pending,omitempty"` // slow: the generation that was not answered; the client may have it instead
-	Muted      []string          `json:"muted,omitempty"`   // slow: ids of the microphones that the client may take for muted
+	Muted      []string          `json:"muted,omitempty"`   // slow, refused: ids of the microphones that the client may take for muted
+	Missing    []string          `json:"missing,omitempty"` // refused: ids of the microphones that the client is not told of
 	NextTry    time.Time         `json:"next_try,omitzero"`
 	Error      string            `json:"error,omitempty"`
 	Remedy     string            `json:"remedy,omitempty"`

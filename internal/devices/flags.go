@@ -3,6 +3,8 @@ package devices
 import (
 	"iter"
 	"slices"
+
+	"sidetone/internal/health"
 )
 
 // evaluate returns the flag of one field for an audio input e, whose sound comes from the
@@ -35,6 +37,8 @@ func firstKnown(ranked []Considered) Flag {
 type Considered struct {
 	Rule string `json:"rule"` // push, or the path of the rule in the product, such as sources[2]
 	Flag Flag   `json:"flag"` // unknown: it does not know
+	// Why is why it does not count here, whatever it knows. Empty: it counts.
+	Why health.Code `json:"why,omitempty"`
 }
 
 func (c Considered) known() bool { return c.Flag.Value.Known() }
@@ -61,18 +65,29 @@ func (p *product) statedByDevice(rule string) bool {
 // consider yields every possible origin of the flag of this input, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
-		pushes := inst.pushes
+		var ofHardware health.Code // why what is said of hardware does not count
 		if len(behind) == 0 {
-			pushes = nil
+			ofHardware = health.WhyMicrophoneUnknown
 		}
-		for _, p := range latestFirst(pushes, f) {
+		for _, p := range latestFirst(inst.pushes, f) {
 			v, said := p.State[f]
-			if said && !yield(Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}}) {
+			c := Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}, ofHardware}
+			if ofHardware != "" {
+				c.Flag = Flag{}
+			}
+			if said && !yield(c) {
 				return
 			}
 		}
 		for _, r := range inst.product.Flags {
-			if r.Field == f && r.isAbout(e, behind) && !yield(Considered{r.Path, inst.read(r.Source, f, e, behind)}) {
+			if r.Field != f || !r.isAbout(e, behind) {
+				continue
+			}
+			c := Considered{Rule: r.Path, Flag: inst.read(r.Source, f, e, behind)}
+			if !c.known() && r.Source.isOfHardware() {
+				c.Why = ofHardware
+			}
+			if !yield(c) {
 				return
 			}
 		}

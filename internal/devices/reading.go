@@ -90,6 +90,14 @@ func (inst *instance) read(s Source, f Field, e *Endpoint, behind []*Endpoint) F
 	return mergeFlags(flags)
 }
 
+// isOfHardware reports whether the source is about hardware, in part at least, and not only about the endpoint itself.
+func (s Source) isOfHardware() bool {
+	if s.Derive != nil {
+		return slices.ContainsFunc(s.Derive.Terms, Source.isOfHardware)
+	}
+	return s.Effect == ""
+}
+
 // linkField stands for the unit's link_state, which is not a flag: of several devices that are one unit,
 // one that is connected is enough.
 const linkField Field = ""

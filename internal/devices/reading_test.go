@@ -282,13 +282,13 @@ func TestPushBeatsHID(t *testing.T) {
 	require.NoError(t, err)
 	explained := r.Explain(in)[mic.Key()]
 	require.Equal(t, []Considered{
-		{ViaPush, Flag{Origin: Origin{Via: ViaPush, Detail: "suite"}}},
-		{"sources[0]", Flag{True, Origin{Via: ViaHIDReport, Detail: "hidraw-c1"}, epoch}},
+		{Rule: ViaPush, Flag: Flag{Origin: Origin{Via: ViaPush, Detail: "suite"}}},
+		{Rule: "sources[0]", Flag: Flag{True, Origin{Via: ViaHIDReport, Detail: "hidraw-c1"}, epoch}},
 	}, explained[HardwareMute])
 	require.Equal(t, []Considered{
-		{"sources[1]", Flag{True, Origin{Via: ViaDerive, Detail: "hid_report (hidraw-c1)"}, epoch}},
+		{Rule: "sources[1]", Flag: Flag{True, Origin{Via: ViaDerive, Detail: "hid_report (hidraw-c1)"}, epoch}},
 	}, explained[NoiseSuppression])
-	require.Equal(t, []Considered{{"sources[2]", Flag{}}}, explained[EchoCancellation], "it does not know")
+	require.Equal(t, []Considered{{Rule: "sources[2]"}}, explained[EchoCancellation], "it does not know")
 }
 
 // Makers give one serial number to many devices: what one of them says is not of another.

@@ -6,6 +6,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	. "sidetone/internal/devices"
+	"sidetone/internal/health"
 
 	"github.com/stretchr/testify/require"
 )
@@ -336,7 +337,8 @@ func TestVirtualEndpointOfUnknownHardware(t *testing.T) {
 	cat := hidProduct(func(p *catalogue.Product) {
 		p.Endpoints = []catalogue.EndpointRule{{Type: AudioInput}}
 		p.VirtualEndpoints = []catalogue.VirtualRule{{Type: AudioInput, NameRegex: "echo"}}
-		p.Sources = append(p.Sources, catalogue.SourceRule{Field: AutomaticGainControl, SourceKind: kind{Const: new(bool)}})
+		p.Sources = append(p.Sources, catalogue.SourceRule{Field: AutomaticGainControl, SourceKind: kind{OSEffects: &catalogue.OSEffects{}}},
+			catalogue.SourceRule{Field: AutomaticGainControl, SourceKind: kind{Const: new(bool)}})
 	})
 	mic := with(usb("mic", AudioInput, "0700"), func(e *endpoint) { e.Container = "c1" })
 	builtin := Endpoint{Source: "audio", ID: "builtin", Name: "Built-in Audio", Type: AudioInput, Bus: PCI, Default: true}
@@ -349,7 +351,20 @@ func TestVirtualEndpointOfUnknownHardware(t *testing.T) {
 	require.Equal(t, states{"mic": True}, flagsOf(s, HardwareMute))
 	require.Equal(t, states{"mic": True}, flagsOf(s, NoiseSuppression))
 	require.Equal(t, states{"mic": False}, flagsOf(s, AutomaticGainControl))
+	r, err := catalogue.NewResolver(cat, Options{OS: Linux, AudioID: IDNative})
+	require.NoError(t, err)
+	echo := in.Endpoints[2].Key()
+	why := func(f Field) (all []health.Code) {
+		for _, c := range r.Explain(in)[echo][f] {
+			all = append(all, c.Why)
+		}
+		return all
+	}
+	require.Equal(t, []health.Code{health.WhyMicrophoneUnknown}, why(HardwareMute))
+	require.Equal(t, []health.Code{health.WhyMicrophoneUnknown, health.WhyMicrophoneUnknown}, why(NoiseSuppression), "the push, too")
+	require.Equal(t, []health.Code{"", health.WhyMicrophoneUnknown}, why(AutomaticGainControl), "an effect is the endpoint's own")
 	in.Endpoints[2].Master = "mic"
+	require.Equal(t, []health.Code{""}, why(HardwareMute))
 	s = resolveReadings(t, cat, in)
 	require.Equal(t, states{"mic": True, "echo": True}, flagsOf(s, HardwareMute))
 	in.Endpoints[2].Master = "builtin"

@@ -87,6 +87,11 @@ func (d *examination) session(s control.Session, served bool) {
 	case rpcclient.Waiting:
 		add(how, health.ClientWaiting)
 	default:
+		for name, ids := range map[string][]string{"muted": s.Muted, "missing": s.Missing} {
+			if len(ids) > 0 {
+				args[name] = texts.List(ids...)
+			}
+		}
 		add(health.Problem, health.ClientRefuses, because...)
 	}
 }

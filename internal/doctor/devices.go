@@ -124,7 +124,7 @@ func (d *examination) ids() {
 			if r.Type == devices.AudioInput { // others have nothing that the client would show of one of them alone
 				how = health.Warning
 			}
-			d.add(how, health.DevicesOfOneID, r.ID, health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)})
+			d.add(how, health.DevicesOfOneID, r.ID, ofOneID(r, n))
 		}
 		if !strings.HasPrefix(name, r.ID) {
 			continue // its id does not come from its name
@@ -136,6 +136,10 @@ func (d *examination) ids() {
 			d.add(health.Warning, health.DeviceNamedDefault, r.ID, nil)
 		}
 	}
+}
+
+func ofOneID(r devices.Report, n int) health.Args {
+	return health.Args{"devices": strconv.Itoa(n), "type": string(r.Type)}
 }
 
 // devicesOfOneID returns how many devices have the id of a report. The endpoints of one unit are one: a camera with an infrared sensor, for

@@ -298,6 +298,10 @@ func TestDiagnose(t *testing.T) {
 			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "refused", Port: 6463, Error: "invalid client id", Reason: because(health.ClientIDRefused, "invalid client id", nil)})
 		}, "clients", health.Problem, "A client on port 6463 refuses: invalid client id", "Check vendor.client_id"},
 		{"refused without a remedy", func(p *doctortest.Machine) { p.Session(control.Session{State: "refused", Port: 6463}) }, "clients", health.Problem, "refuses", "'sidetone bundle FILE.zip --yes'"},
+		{"refused, with a microphone too many", func(p *doctortest.Machine) {
+			refused := because(health.ListRefused, "the device list fails validation", nil)
+			p.Session(control.Session{State: "refused", Port: 6463, Error: "no", Reason: refused, Missing: []string{"New mic"}, Muted: []string{"Mic"}})
+		}, "clients", health.Problem, `A client on port 6463 refuses: the device list fails validation; it is not told of "New mic"; it may take for muted: "Mic"`, "'sidetone catalogue check'"},
 		{"foreign", func(p *doctortest.Machine) { p.Session(control.Session{State: "foreign", Port: 6463}) }, "clients", health.Problem, "belongs to another user", "that user's session"},
 		{"waiting", func(p *doctortest.Machine) { p.Session(control.Session{State: "waiting", Port: 6463}) }, "clients", health.Problem, "is not served", "rpc.clients"},
 		{"port held", func(p *doctortest.Machine) {
@@ -419,6 +423,48 @@ func TestDiagnoseInfraredCamera(t *testing.T) {
 	found := inJSON(examine(t, p))
 	require.Contains(t, found, "Acme Webcam 4K is plugged in")
 	require.NotContains(t, found, string(health.DevicesOfOneID))
+}
+
+// TestDiagnoseVirtualOfWhat: a virtual microphone of which the system does not tell what it records has no mute, and the reason is no
+// source of the headset.
+func TestDiagnoseVirtualOfWhat(t *testing.T) {
+	p := doctortest.New(t)
+	p.Endpoints = append(p.Endpoints, devices.Endpoint{Source: "audio", ID: "cleaned", Name: "Echo-Cancel", Type: devices.AudioInput, Virtual: true})
+	p.Push(1, "acme-headset-700", "suite", devices.HardwareMute, doctortest.Now)
+	found := examine(t, p)
+	i := slices.IndexFunc(found, func(c control.Condition) bool { return c.Code == health.MuteUnknown })
+	require.GreaterOrEqual(t, i, 0, inJSON(found))
+	require.Equal(t, "Echo-Cancel", found[i].Subject)
+	for _, c := range found[i].Because {
+		require.Equal(t, health.WhyMicrophoneUnknown, c.Code)
+	}
+	require.Contains(t, found[i].Message, "push: it is virtual, and the system does not tell which microphone it records")
+	require.Contains(t, found[i].Remedy, "select the microphone itself")
+}
+
+// TestDiagnoseNamesakes: a microphone that another product has an equal id with has no flag, and the reason is no source of it.
+func TestDiagnoseNamesakes(t *testing.T) {
+	p := doctortest.New(t)
+	p.Endpoints[0].Effects = map[devices.Field]devices.Tri{devices.EchoCancellation: devices.True}
+	other := doctortest.Endpoint("mic", devices.AudioInput, "beef")
+	other.ID, other.VID = "other", "0001"
+	p.Endpoints = append(p.Endpoints, other)
+	found := examine(t, p)
+	byCode := make(map[health.Code]control.Condition)
+	for _, c := range found {
+		byCode[c.Code] = c
+	}
+	require.Contains(t, byCode[health.DevicesOfOneID].Message, "2 devices of type audioinput share the id")
+	require.Equal(t, health.Warning, byCode[health.DevicesOfOneID].Severity)
+	require.Contains(t, byCode[health.MuteUnknown].Message, "so the client is not told: Acme mic: 2 devices of type audioinput share the id")
+	require.NotContains(t, byCode[health.FlagsUnknown].Message, "Echo cancellation", "its source does know it")
+
+	twins := doctortest.New(t) // one of which is unknown
+	twins.Twins("A1", "A2")
+	twins.Endpoints[0].Mute, twins.Endpoints[2].Name, twins.Endpoints[2].Mute = devices.True, twins.Endpoints[0].Name, devices.Unknown
+	all := inJSON(examine(t, twins))
+	require.Contains(t, all, "2 devices of type audioinput share the id")
+	require.Contains(t, all, "so the client is not told: sources[0]: no HID device of the product sends what this source reads; sources[1]: the system does not report the mute")
 }
 
 // TestDiagnoseOldCatalogue: the agent goes on with its catalogue when the file is broken.

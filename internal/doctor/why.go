@@ -21,6 +21,11 @@ func Why(f Facts, product string, e control.Endpoint, field devices.Field, path 
 
 func (d *examination) why(product string, e control.Endpoint, f devices.Field, path string) (kind string, reason health.Condition) {
 	rule := d.rule(product, path)
+	for _, c := range e.Considered[f] {
+		if c.Rule == path && c.Why != "" {
+			return rule.Via(), why(c.Why)
+		}
+	}
 	if rule.Field != f {
 		return "", why(health.WhyRuleUnknown, "path", d.catalogueName())
 	}
@@ -123,10 +128,12 @@ func (d *examination) whyControl(product string, hw control.Endpoint, at string,
 	return health.Condition{}
 }
 
-// hardware returns the microphone whose mutes act on e: its master if the system names one, else e.
+// hardware returns the microphone whose mutes act on e: the one at the end of the chain of masters that the system names, else e.
 func (d *examination) hardware(e control.Endpoint) control.Endpoint {
-	if !e.Virtual {
-		return e
+	for range d.Devices.Endpoints { // no chain is longer
+		if e.Virtual {
+			e = d.microphoneOr(e.Master, e)
+		}
 	}
-	return d.microphoneOr(e.Master, e)
+	return e
 }

@@ -115,6 +115,7 @@ const (
 	WhyNotSaid           Code = "flags.why_not_said"
 	WhyRuleUnknown       Code = "flags.why_rule_unknown"
 	WhyOtherUnit         Code = "flags.why_other_unit"
+	WhyMicrophoneUnknown Code = "flags.why_microphone_unknown" // of a virtual input: which one it records
 	WhyEffectUnknown     Code = "flags.why_effect_unknown"
 	WhyMuteUnknown       Code = "flags.why_mute_unknown"
 	WhyMuteInSoftware    Code = "flags.why_mute_in_software"

@@ -61,7 +61,7 @@ func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
 	}
 	o.applySessionOutcome(o.p, onOverdue, func(s *Session) {
 		s.Address, s.Since, s.Pending, s.NextTry = o.to, since, sent.Generation, time.Time{}
-		s.Muted = slices.Clone(o.muted)
+		s.Muted, s.Missing = slices.Clone(o.muted), nil
 		s.Reason = &health.Condition{
 			Code: health.ClientUnanswering, Severity: health.Problem, Args: health.Args{"since": since.Format(time.TimeOnly)},
 		}
@@ -87,6 +87,16 @@ func mutedIn(lists ...*devices.Snapshot) (ids []string) {
 	return ids
 }
 
+// missingIn returns the ids of the microphones of newest that are not in held.
+func missingIn(held *devices.Snapshot, newest devices.Snapshot) (ids []string) {
+	for _, r := range newest.Devices {
+		if r.Type == devices.AudioInput && (held == nil || find(*held, r) == nil) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
 // overHTTP returns the condition that updates are slow over HTTP.
 func (o *sessionObserver) overHTTP() *health.Condition {
 	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
@@ -101,9 +111,9 @@ func (o *sessionObserver) waits(until time.Time) {
 	o.updateSession(o.p, func(s *Session) { s.NextTry = until })
 }
 
-func (o *sessionObserver) refused(err error, again time.Time, held *devices.Snapshot) {
+func (o *sessionObserver) refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
 	o.applySessionOutcome(o.p, onListRefused, func(s *Session) {
-		s.NextTry, s.Error, s.Reason, s.Muted = again, err.Error(), reasonOf(err), mutedIn(held)
+		s.NextTry, s.Error, s.Reason, s.Muted, s.Missing = again, err.Error(), reasonOf(err), mutedIn(held), missingIn(held, newest)
 		s.Since, s.Pending = time.Time{}, 0
 	})
 	if o.refusedUntil.Equal(again) { // another list than the newest, or the answer to it

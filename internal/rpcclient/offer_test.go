@@ -62,12 +62,14 @@ func TestARefusedListLeavesNoFlagThatIsOver(t *testing.T) {
 				b.outbox.put(disliked(2, devices.True))
 				require.Equal(t, picky.want[:2], sizes(), "the mute that it holds is not over")
 				require.Equal(t, []string{"Mic"}, b.muted)
+				require.Equal(t, []string{"Bad"}, b.missing, "what it is not told of")
 
 				b.outbox.put(disliked(3, devices.False))
 				require.Equal(t, picky.want, sizes())
 				last := l.lists()[len(picky.want)-1]
 				require.NotEqual(t, devices.True, last.mute)
 				require.Equal(t, picky.accepts < 0, len(b.muted) > 0, "what it may take for muted")
+				require.Equal(t, picky.accepts == 0, len(b.missing) > 1, "it was told of none")
 
 				sent := len(l.lists())
 				time.Sleep(repeatSlow)

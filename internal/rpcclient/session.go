@@ -65,10 +65,11 @@ type limits struct {
 type observer interface {
 	slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
 	delivered(Delivery)
-	upToDate(generation uint64)                                 // the client already holds a list equal to that of this generation
-	refused(err error, again time.Time, held *devices.Snapshot) // the newest list; it is sent again, and meanwhile the client may hold held
-	waits(until time.Time)                                      // a list has to wait for the client's rate limit
-	unsupported(err error) (end error)                          // the client does not know the command; nil: go on waiting for an answer
+	upToDate(generation uint64) // the client already holds a list equal to that of this generation
+	// refused: the client refuses the list newest. It is sent again, and until then the client may hold held.
+	refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot)
+	waits(until time.Time)             // a list has to wait for the client's rate limit
+	unsupported(err error) (end error) // the client does not know the command; nil: go on waiting for an answer
 }
 
 // run returns when the link is lost or ctx ends. A refused list does not end it: the list
@@ -175,7 +176,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	case err == nil && s.offer != offerNewest:
 		s.hasAnswered, s.unansweredSince = true, time.Time{}
 		s.accepted, s.acceptedIsKnown, s.holds = snap, false, &snap // the newest one goes out even if it then says the same
-		s.observer.refused(s.refusal, s.again, s.holds)
+		s.observer.refused(s.refusal, s.again, newest, s.holds)
 		return s.decided(ctx, onTaken)
 	case err == nil:
 		s.hasAnswered, s.unansweredSince = true, time.Time{}
@@ -191,7 +192,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
 		s.mayHold = before
-		s.refused(snap, err)
+		s.refused(snap, newest, err)
 		return s.decided(ctx, s.verdictOn(newest))
 	case errors.Is(err, errBroken):
 		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
@@ -201,8 +202,8 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	}
 }
 
-// refused notes that the client refuses snap, with err.
-func (s *session) refused(snap devices.Snapshot, err error) {
+// refused notes that the client refuses snap, with err, while newest is the newest list.
+func (s *session) refused(snap, newest devices.Snapshot, err error) {
 	s.hasAnswered, s.acceptedIsKnown, s.unansweredSince = true, false, time.Time{}
 	if s.offer == offerNewest {
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
@@ -211,7 +212,7 @@ func (s *session) refused(snap devices.Snapshot, err error) {
 		}
 		s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.wait())
 	}
-	s.observer.refused(s.refusal, s.again, s.former())
+	s.observer.refused(s.refusal, s.again, newest, s.former())
 }
 
 // decided applies the client's answer to an offer, and waits until the next one is due.

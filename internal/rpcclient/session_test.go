@@ -108,8 +108,9 @@ type testSession struct {
 
 	mu         sync.Mutex
 	deliveries []Delivery
-	held       uint64          // the generation that the client has
-	muted      []string        // what it may take for muted since a list was refused
+	held       uint64   // the generation that the client has
+	muted      []string // what it may take for muted since a list was refused
+	missing    []string
 	again      time.Time       // when that is sent again
 	pauses     []time.Duration // after each refused list
 	queued     []time.Time     // each time a token was waited for: until when
@@ -130,10 +131,10 @@ func (b *testSession) upToDate(g uint64) {
 	b.held = g
 }
 
-func (b *testSession) refused(_ error, again time.Time, held *devices.Snapshot) {
+func (b *testSession) refused(_ error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.muted = mutedIn(held)
+	b.muted, b.missing = mutedIn(held), missingIn(held, newest)
 	if again.Equal(b.again) {
 		return
 	}

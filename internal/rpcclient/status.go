@@ -43,6 +43,7 @@ type Session struct {
 	Since      time.Time         `json:"since,omitzero"`       // Slow: since when an answer is overdue
 	Pending    uint64            `json:"pending,omitempty"`    // Slow: generation that was sent and not answered, which the client may hold
 	Muted      []string          `json:"muted,omitempty"`      // Slow, Refused: ids of microphones that the client may take for muted
+	Missing    []string          `json:"missing,omitempty"`    // Refused: ids of microphones of the newest list that it does not get
 	NextTry    time.Time         `json:"next_try,omitzero"`    // when the next attempt starts, or the next list may be sent
 	Error      string            `json:"error,omitempty"`      // the last thing that went wrong
 	Reason     *health.Condition `json:"reason,omitempty"`     // Error as a condition, or one that is no error
