@@ -27,7 +27,7 @@ var knownFaults = []knownFault{
 	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario, client int) bool {
 		return !s.Reporting.Visibility.ports() && s.Clients[client].Profile == fakeserver.Squatter && len(s.Clients) > 1
 	}},
-	{"V25: clients of one process", []string{"rest", "wiped"}, func(s scenario, client int) bool {
+	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, client int) bool {
 		return s.Clients[client].Shares || client+1 < len(s.Clients) && s.Clients[client+1].Shares
 	}},
 }
