@@ -93,6 +93,20 @@ func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
 	})
 }
 
+// mayHold returns the last list that p was sent, or else one that was sent to a peer that may be the same client, and has not refused; nil:
+// none. mu is held.
+func (c *Client) mayHold(p *peer) *devices.Snapshot {
+	if p.mayHold != nil {
+		return p.mayHold
+	}
+	for _, q := range c.peers {
+		if q.mayHold != nil && (maybeSameClient(p, q) || maybeSameClient(q, p)) {
+			return q.mayHold
+		}
+	}
+	return nil
+}
+
 // supersede notes that p has taken a list, or the farewell if list is nil. That replaces what was sent to
 // peers that may be the same client: a port then needs no farewell of its own. A socket still does, in
 // case the port is not its own after all. mu is held.

@@ -312,7 +312,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	var why string
 	c.locked(func() {
 		p.hadSession = true
-		s.mayHold, p.inSession, p.linkMayCost, why = p.mayHold, true, conn.counts, c.refusals(p)
+		s.mayHold, p.inSession, p.linkMayCost, why = c.mayHold(p), true, conn.counts, c.refusals(p)
 		c.notifyAll()
 	})
 	if o.paced {
