@@ -259,6 +259,11 @@ func (c *Client) waitForWork(ctx context.Context) {
 		due = time.After(time.Until(at))
 	}
 	select {
+	case <-c.attemptChanged: // first: the next scan for new clients may have to wait
+		return
+	default:
+	}
+	select {
 	case <-ctx.Done():
 	case <-c.attemptChanged:
 	case <-due:
