@@ -30,15 +30,16 @@ type source struct {
 
 	pending pendingChanges // what has changed since it was last read
 
-	conn    *pulse.Conn // nil while there is no server
-	server  string      // socket of conn
-	sockets []string    // those that might have been
-	last    pulse.Snapshot
-	version atomic.Pointer[string] // of the server, as it was read last
-	findUSB usbFinder
-	fed     atomic.Bool // some source may be fed by a stream: the streams matter
-	asked   time.Time   // when the streams were read last
-	silent  bool        // the server does not tell when they are moved
+	conn        *pulse.Conn // nil while there is no server
+	connections int         // how many there have been
+	server      string      // socket of conn
+	sockets     []string    // those that might have been
+	last        pulse.Snapshot
+	version     atomic.Pointer[string] // of the server, as it was read last
+	findUSB     usbFinder
+	fed         atomic.Bool // some source may be fed by a stream: the streams matter
+	asked       time.Time   // when the streams were read last
+	silent      bool        // the server does not tell when they are moved
 }
 
 // New returns the source "audio". It looks up the address of the sound server for every new connection.
@@ -144,6 +145,7 @@ func (a *source) connectTo(ctx context.Context, at pulse.Location) (err error) {
 		conn, failed := a.dial(ctx, socket, at.Cookie)
 		if failed == nil {
 			a.conn, a.server, a.sockets = conn, socket, at.Sockets
+			a.connections++
 			return nil
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {

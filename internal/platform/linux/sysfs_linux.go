@@ -38,6 +38,7 @@ type USBDevice struct {
 	VID, PID  string // 4 lower-case hex digits
 	Serial    string // as the device gives it; empty for many
 	Version   string // bcdDevice, 4 lower-case hex digits; empty: unknown
+	Number    string // devnum, which another device in this port would not have, nor this one once it was plugged in anew; empty: unknown
 }
 
 // USBParent returns the USB device of the sysfs entry at path; false if there is none. It reads what the kernel has cached and wakes no
@@ -59,6 +60,7 @@ func USBParent(path string) (USBDevice, bool) {
 			PID:       pid,
 			Serial:    Attribute(dir, "serial"),
 			Version:   HexID(Attribute(dir, "bcdDevice")),
+			Number:    Attribute(dir, "devnum"),
 		}, true
 	}
 	return USBDevice{}, false
