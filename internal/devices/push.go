@@ -119,18 +119,25 @@ func (p *Presence) endpoint(e *Endpoint) {
 	p.Listed = p.Listed || !e.Leaving
 }
 
-// Units returns the units that a push for this product and serial may mean: those with endpoints, or if there are none, those of which
-// only hardware is there. A unit whose link_state is false, because it is switched off or out of range, is left out.
+// Units returns the units that a push for this product and serial may mean: those with endpoints or a sound card, or if there are none, those
+// of which only HID devices are there, since such a device may be a part of a unit with sound. A unit whose link_state is false, because it
+// is switched off or out of range, is left out.
 func (g *Grouping) Units(product, serial string) (units []Unit) {
-	for _, m := range []*unitIndex{g.products[product], g.bare[product]} {
-		for _, inst := range m.fitting(serial) {
-			if u := inst.unit(); u.There && inst.link().Value != False {
+	var silent []Unit
+	for _, x := range []*unitIndex{g.products[product], g.bare[product]} {
+		for _, inst := range x.fitting(serial) {
+			u := inst.unit()
+			switch {
+			case !u.There || inst.link().Value == False:
+			case inst.own > 0 || slices.ContainsFunc(inst.hardware, func(h *Hardware) bool { return h.Sound }):
 				units = append(units, u)
+			default:
+				silent = append(silent, u)
 			}
 		}
-		if len(units) > 0 {
-			break
-		}
+	}
+	if len(units) == 0 {
+		return silent
 	}
 	return units
 }

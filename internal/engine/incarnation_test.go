@@ -367,6 +367,56 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 	})
 }
 
+// Of two headsets of a model, the second one may have no endpoints: not yet, because its HID device comes first, or not at all, because its
+// card has no profile. What is said of "the" headset may be about either. A HID device that comes with the sound, or stays without, is a part
+// of the headset that has it.
+func TestPushBesideAHeadsetWithoutSound(t *testing.T) {
+	hidOf := func(b *bench) {
+		b.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:b", Serial: "B2",
+		}})
+	}
+	card := func(socket string) devices.Hardware {
+		return devices.Hardware{
+			Source: "audio", ID: "card " + socket, Sound: true, Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:" + socket,
+		}
+	}
+	see := func(b *bench, cards ...devices.Hardware) {
+		b.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}, Hardware: cards})
+		synctest.Wait()
+	}
+	for name, c := range map[string]struct {
+		come      func(*bench)
+		serial    string
+		ambiguous bool
+	}{
+		"its HID device has just come": {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "", true},
+		"which the push names":         {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "B2", false},
+		"it came with the sound":       {func(b *bench) { hidOf(b); b.pass(time.Second); see(b); b.pass(time.Second) }, "", false},
+		"it has been there for long":   {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Minute) }, "", false},
+		"its card has no profile":      {func(b *bench) { see(b, card("a"), card("b")); b.pass(time.Hour) }, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				c.come(b)
+				p := suite(time.Hour, muteOn)
+				p.Serial = c.serial
+				_, err := b.Push(p)
+				if c.ambiguous {
+					require.ErrorAs(t, err, new(*AmbiguousError))
+				} else {
+					require.NoError(t, err)
+				}
+				want := devices.Of(!c.ambiguous && c.serial == "")
+				if want == devices.False {
+					want = untold
+				}
+				require.Equal(t, map[string]devices.Tri{"Mic a": want}, b.mutes())
+			})
+		})
+	}
+}
+
 // A headset that is unplugged and back at once, HID device and all, may have lost its power.
 func TestPushEndsWithABriefUnplugging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -142,7 +142,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	}
 	s.trackUnits()
 	found := s.matchingUnits(p)
-	if len(found) > 1 && !found[0].Listed {
+	if len(found) > 1 && !slices.ContainsFunc(found, isListed) {
 		found = nil // it waits for the first that has sound
 	}
 	if len(found) > 1 && !p.takesBack() {
@@ -305,11 +305,16 @@ func stateWords(state map[devices.Field]devices.Tri) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
+func isListed(u devices.Unit) bool { return u.Listed }
+
 // matchingUnits returns the units that p may mean.
 func (s *state) matchingUnits(p Push) []devices.Unit {
-	all := s.grouping().Units(p.Product, p.Serial)
 	if p.Unit == "" {
-		return all
+		found := s.grouping().Units(p.Product, p.Serial)
+		if len(found) == 1 {
+			found = append(found, s.arriving(p, found[0])...)
+		}
+		return found
 	}
 	for u := range s.grouping().All() {
 		if u.Product == p.Product && u.Key == p.Unit {
@@ -319,6 +324,20 @@ func (s *state) matchingUnits(p Push) []devices.Unit {
 	return nil
 }
 
+// arriving returns the units that p may mean, too, because their HID devices have just come, long after the only unit that has sound: that of
+// theirs is still to come.
+func (s *state) arriving(p Push, beside devices.Unit) (units []devices.Unit) {
+	there := s.units[beside.Key]
+	for u := range s.grouping().All() {
+		inc := s.units[u.Key]
+		fits := u.Product == p.Product && u.Key != beside.Key && (p.Serial == "" || p.Serial == u.Serial)
+		if fits && u.There && s.now.Sub(inc.since) < lateness && inc.since.Sub(there.since) >= lateness {
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
 // bind gives the lease to the one unit that it can mean. If there is none the lease waits. If there are several, any of them may have been
 // meant, even after the others have left.
 func (s *state) bind(l *lease, found []devices.Unit) {
@@ -326,7 +345,7 @@ func (s *state) bind(l *lease, found []devices.Unit) {
 	switch {
 	case len(found) == 1:
 		l.Unit, l.of = found[0].Key, s.units[found[0].Key]
-	case len(found) > 1 && found[0].Listed:
+	case slices.ContainsFunc(found, isListed):
 		l.candidates = len(found)
 	}
 }
