@@ -274,8 +274,8 @@ func (k SourceKind) reportsChanges() bool {
 // neverRefreshed reports whether k asks the device once and nothing makes it ask again.
 func (k SourceKind) neverRefreshed() bool {
 	switch {
-	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0: // the device sends nothing when a program sets it
-		return k.HIDQuery.PollMS == 0
+	case k.readsLastOutput(): // the device sends nothing when a program sets it
+		return k.pollMS() == 0
 	case k.HIDQuery != nil:
 		return len(k.HIDQuery.AskOn) == 0 && k.HIDQuery.PollMS == 0
 	case k.HIDUsage != nil:
@@ -286,6 +286,21 @@ func (k SourceKind) neverRefreshed() bool {
 	return false
 }
 
+// readsLastOutput reports whether k reads back what programs have set last.
+func (k SourceKind) readsLastOutput() bool {
+	return k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 || k.HIDUsage != nil && k.HIDUsage.Read == HIDReadOutput
+}
+
+func (k SourceKind) pollMS() int {
+	switch {
+	case k.HIDQuery != nil:
+		return k.HIDQuery.PollMS
+	case k.HIDUsage != nil:
+		return k.HIDUsage.PollMS
+	}
+	return 0
+}
+
 // staleness finds a state that is queried once and would never change again. If covered, earlier sources report each
 // change, and decide then.
 func (f *faults) staleness(path string, k SourceKind, covered bool) {
@@ -293,8 +308,8 @@ func (f *faults) staleness(path string, k SourceKind, covered bool) {
 	const silent = "if the device reports nothing: poll_ms, or no rule, and push the state"
 	switch {
 	case covered:
-	case k.HIDQuery != nil && len(k.HIDQuery.LastOutput) > 0 && k.neverRefreshed():
-		f.add(path+".hid_query", "poll_ms, or a level in the device's reports before it",
+	case k.readsLastOutput() && k.neverRefreshed():
+		f.add(path+"."+k.Via(), "poll_ms, or a level in the device's reports before it",
 			"nothing tells when another program sets it, so the first answer would count forever")
 	case k.HIDQuery != nil && k.neverRefreshed():
 		f.add(path+".hid_query",

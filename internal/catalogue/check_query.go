@@ -16,11 +16,7 @@ func (f *faults) queryExchange(path string, q HIDQuery) {
 	f.reportNumber(path+".last_output", q.LastOutput)
 	f.byteTests(path+".retry_on", q.RetryOn)
 	f.milliseconds(path+".delay_ms", q.DelayMS, 1, 5000)
-	leastPoll := 2000
-	if len(q.LastOutput) > 0 {
-		leastPoll = 1000
-	}
-	f.milliseconds(path+".poll_ms", q.PollMS, leastPoll, 60000)
+	f.poll(path, q.PollMS, len(q.LastOutput) > 0)
 	const unsolicited = "the answer to output comes by itself"
 	switch {
 	case len(q.Steps) > 0:
@@ -77,14 +73,16 @@ func (f *faults) hidUsageRead(path string, r HIDUsage, u usage) {
 	f.notEmpty(path+".on", r.On)
 	f.notEmpty(path+".off", r.Off)
 	f.milliseconds(path+".delay_ms", r.DelayMS, 1, 5000)
-	f.milliseconds(path+".poll_ms", r.PollMS, 2000, 60000)
+	f.poll(path, r.PollMS, r.Read == HIDReadOutput)
 	f.milliseconds(path+".timeout_ms", r.TimeoutMS, 10, 10000)
-	for _, usage := range r.AskOnUsage {
-		f.hex16(path+".ask_on_usage", usage)
+	for _, text := range r.AskOnUsage {
+		if !usageText.MatchString(text) {
+			f.add(path+".ask_on_usage", `hex digits such as "2f", with the page in front of it if that is another one: "0b:2f"`, "not a usage")
+		}
 	}
 	if r.Read == "" {
 		if countTrue(r.On != nil, r.Off != nil, len(r.AskOnUsage) > 0, r.DelayMS != 0, r.PollMS != 0, r.TimeoutMS != 0) > 0 {
-			f.add(path, "read: feature, or read: input", "on, off, ask_on_usage, delay_ms, poll_ms and timeout_ms are for a state that is read")
+			f.add(path, "read: feature, input or output", "on, off, ask_on_usage, delay_ms, poll_ms and timeout_ms are for a state that is read")
 		}
 		return
 	}
@@ -95,6 +93,15 @@ func (f *faults) hidUsageRead(path string, r HIDUsage, u usage) {
 	if r.Kind != "" || r.Anchor != nil || r.DebounceMS != 0 {
 		f.add(path, "leave out kind, anchor and debounce_ms", "what is read on request is a state")
 	}
+}
+
+// poll checks how often a state is asked for. A lamp is asked for more often: it follows what the user does.
+func (f *faults) poll(path string, ms int, lamp bool) {
+	least := 2000
+	if lamp {
+		least = 1000
+	}
+	f.milliseconds(path+".poll_ms", ms, least, 60000)
 }
 
 // reportNumber checks the number of a report that is only read.

@@ -273,8 +273,8 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 
 // answers reports whether a rule for a flag asks the device, which reports the same by itself.
 func (r ruleAt) answers() bool {
-	polledLamp := r.HIDQuery != nil && r.HIDQuery.PollMS != 0 && len(r.HIDQuery.LastOutput) > 0 // the device does not report it
-	return (r.HIDQuery != nil && !polledLamp || r.HIDUsage != nil && r.HIDUsage.Read != "") && r.Field != linkField
+	polledLamp := r.readsLastOutput() && r.pollMS() != 0 // the device does not report it
+	return (r.HIDQuery != nil || r.HIDUsage != nil && r.HIDUsage.Read != "") && !polledLamp && r.Field != linkField
 }
 
 // covers reports whether k knows a flag whenever a later source l of it does.

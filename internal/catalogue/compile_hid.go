@@ -131,8 +131,10 @@ func (u *HIDUsage) query(mute bool) *hid.Query {
 		Kind: descriptor.Kind(u.Read), Page: hex16(cmp.Or(u.Page, pageTelephony)), Usage: hex16(cmp.Or(u.Usage, usagePhoneMute)),
 		Means: ByteValue{On: u.On, Off: u.Off, Invert: u.Invert}.Compile(mute).Means,
 	}
-	for _, usage := range u.AskOnUsage {
-		field.AskOn = append(field.AskOn, hex16(usage))
+	for _, text := range u.AskOnUsage {
+		if m := usageText.FindStringSubmatch(text); m != nil {
+			field.AskOn = append(field.AskOn, hid.UsageOf{Page: hex16(cmp.Or(m[1], u.Page, pageTelephony)), Usage: hex16(m[2])})
+		}
 	}
 	return &hid.Query{
 		Field: field, Steps: []hid.Step{{Pause: milliseconds(u.DelayMS)}},
@@ -287,6 +289,9 @@ func masked(b int, mask *Byte) Byte {
 	}
 	return Byte(b) & *mask
 }
+
+// usageText matches one of Usages: its page, which may be empty, and itself.
+var usageText = regexp.MustCompile(`^(?:([0-9a-fA-F]{1,4}):)?([0-9a-fA-F]{1,4})$`)
 
 // hex16 parses hex digits that Check has accepted.
 func hex16(digits string) uint16 {

@@ -8,7 +8,7 @@ import (
 type (
 	// Events are numbers of events.
 	Events = oneOrMore[int]
-	// Usages are usages of one page, in hex.
+	// Usages are usages in hex, each of a page of its own if that stands in front of it: 2f or 0b:2f.
 	Usages = oneOrMore[string]
 )
 

@@ -36,12 +36,12 @@ type HIDUsage struct {
 	Anchor     *Anchor `json:"anchor,omitempty" yaml:"anchor,omitempty" jsonschema_description:"Where a toggle's starting state comes from. Without it a toggle is never known."`
 
 	// Of a state that is read on request; the product then needs allow_write.
-	Read       HIDReadKind `json:"read,omitempty" yaml:"read,omitempty" jsonschema_description:"feature or input: the state is a field of a report of this kind, which is read on request. Needs the product's allow_write."`
+	Read       HIDReadKind `json:"read,omitempty" yaml:"read,omitempty" jsonschema_description:"feature, input or output: the state is a field of a report of this kind, which is read on request; of an output report, what programs have set last (Linux 5.11 or later). Needs the product's allow_write."`
 	On         []Byte      `json:"on,omitempty" yaml:"on,omitempty" jsonschema_description:"With read: the values of the field that mean true. 1 if left out."`
 	Off        []Byte      `json:"off,omitempty" yaml:"off,omitempty" jsonschema_description:"With read: the values of the field that mean false. 0 if left out."`
-	AskOnUsage Usages      `json:"ask_on_usage,omitempty" yaml:"ask_on_usage,omitempty" jsonschema_description:"With read: usages of the page in hex, quoted. An input report with one of them says that the state may have changed."`
+	AskOnUsage Usages      `json:"ask_on_usage,omitempty" yaml:"ask_on_usage,omitempty" jsonschema_description:"With read: usages in hex, quoted, of the page, or of another one in front of them (0b:2f). An input report with one of them says that the state may have changed."`
 	DelayMS    int         `json:"delay_ms,omitempty" yaml:"delay_ms,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"With read: how long to wait before the report is read."`
-	PollMS     int         `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=2000,maximum=60000" jsonschema_description:"With read: read again this long after the last answer, while the product is connected. It wakes up the computer each time, and the state may be outdated for so long."`
+	PollMS     int         `json:"poll_ms,omitempty" yaml:"poll_ms,omitempty" jsonschema:"minimum=1000,maximum=60000" jsonschema_description:"With read: read again this long after the last answer, while the product is connected: at least 2000, or 1000 with read: output. It wakes up the computer each time, and the state may be outdated for so long."`
 	TimeoutMS  int         `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty" jsonschema:"minimum=10,maximum=10000" jsonschema_description:"With read: how long to wait for the answer. 1000 if left out."`
 }
 
@@ -52,10 +52,13 @@ type HIDReadKind string
 const (
 	HIDReadFeature HIDReadKind = "feature"
 	HIDReadInput   HIDReadKind = "input"
+	HIDReadOutput  HIDReadKind = "output" // what programs have set last
 )
 
 // Enum lists the names that a file may use.
-func (HIDReadKind) Enum() []string { return devices.Names([]HIDReadKind{HIDReadFeature, HIDReadInput}) }
+func (HIDReadKind) Enum() []string {
+	return devices.Names([]HIDReadKind{HIDReadFeature, HIDReadInput, HIDReadOutput})
+}
 
 // HIDReport takes a state from bytes of an input report. Bytes count from 0 in the report as the
 // OS delivers it: byte 0 is the report's number on a device that numbers its reports.

@@ -26,7 +26,9 @@ var schemaRules = reflector.Reflector{Anonymous: true, Mapper: func(t reflect.Ty
 		number := func() *reflector.Schema { return &reflector.Schema{Type: "integer", Minimum: "0", Maximum: "15"} }
 		return &reflector.Schema{OneOf: []*reflector.Schema{number(), {Type: "array", MinItems: new(uint64(1)), Items: number()}}}
 	case reflect.TypeFor[Usages]():
-		usage := func() *reflector.Schema { return &reflector.Schema{Type: "string", Pattern: "^[0-9a-fA-F]{1,4}$"} }
+		usage := func() *reflector.Schema {
+			return &reflector.Schema{Type: "string", Pattern: "^([0-9a-fA-F]{1,4}:)?[0-9a-fA-F]{1,4}$"}
+		}
 		return &reflector.Schema{OneOf: []*reflector.Schema{usage(), {Type: "array", MinItems: new(uint64(1)), Items: usage()}}}
 	case reflect.TypeFor[hid.Bytes]():
 		return &reflector.Schema{Type: "string", Pattern: "^( *[0-9a-fA-F]{2})* *$"}

@@ -1,10 +1,12 @@
 package hid_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +71,37 @@ func TestEncodings(t *testing.T) {
 				p.step(fmt.Sprintf("steps[%d]", i), s)
 			}
 		})
+	}
+}
+
+// One rule finds the mute lamp of each of these headsets, wherever its descriptor has it.
+func TestLampOfTheField(t *testing.T) {
+	const traces = "../../examples/field/asks/traces/"
+	for name, lamp := range map[string]byte{
+		"dell-sp325": 5, "logitech-mx-brio": 8, "plantronics-blackwire-3220": 9, "yealink-b02b": 2, "jabra-2453": 2,
+	} {
+		text, err := os.ReadFile(traces + name + ".jsonl")
+		require.NoError(t, err)
+		found := false
+		for line := range strings.Lines(string(text)) {
+			var r struct{ HID hid.Event }
+			if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &r) != nil || r.HID.Device == nil {
+				continue
+			}
+			p := newPlay(t, encoding{AllowWrite: true, Sources: []catalogue.SourceRule{{
+				Field: devices.HardwareMute,
+				SourceKind: catalogue.SourceKind{HIDUsage: &catalogue.HIDUsage{
+					Page: "08", Usage: "09", Read: catalogue.HIDReadOutput, AskOnUsage: catalogue.Usages{"0b:2f"}, PollMS: 2000,
+				}},
+			}}})
+			r.HID.Device.VID, r.HID.Device.PID = "1209", "0700"
+			p.tracker.Apply(r.HID, p.now)
+			asked := p.tracker.Requests()
+			require.Len(t, asked, 1, name)
+			require.Equal(t, []byte{lamp}, asked[0].LastOutput, name)
+			found = true
+		}
+		require.True(t, found, name)
 	}
 }
 

@@ -15,8 +15,8 @@ func (q Query) resolve(desc *descriptor.Descriptor) (out Query, triggers [][]Tes
 	if !ok {
 		return q, nil, false
 	}
-	for _, usage := range q.Field.AskOn {
-		for _, event := range desc.Find(descriptor.Input, q.Field.Page, usage) {
+	for _, u := range q.Field.AskOn {
+		for _, event := range desc.Find(descriptor.Input, u.Page, u.Usage) {
 			triggers = append(triggers, reports(event))
 		}
 	}

@@ -155,11 +155,14 @@ func (s Step) repeats(which func(t Test, i int) bool) bool {
 // last returns the step whose answer has the state.
 func (q *Query) last() Step { return q.Steps[len(q.Steps)-1] }
 
-// Field is a field of a feature or input report that is read on request.
+// UsageOf is a usage with its page (HID Usage Tables).
+type UsageOf struct{ Page, Usage uint16 }
+
+// Field is a field of a report that is read on request.
 type Field struct {
-	Kind        descriptor.Kind  // feature or input
+	Kind        descriptor.Kind  // output: what was sent last
 	Page, Usage uint16           // as the descriptor declares it (HID Usage Tables)
-	AskOn       []uint16         // usages of the page in input reports that tell of a change
+	AskOn       []UsageOf        // in input reports that tell of a change
 	Means       [256]devices.Tri // the state, by the field's value
 }
 
