@@ -21,8 +21,9 @@ const (
 	// the basis "ran" in docs/protocol.md describe it.
 	Desktop Profile = "desktop"
 	// DesktopFebruary2026 is [Desktop] as it was until February 2026: any number of
-	// IPC connections is accepted, and a WebSocket or an IPC connection that is
-	// closed while it waits in line costs its token (rules R80, R88).
+	// IPC connections is accepted, a WebSocket or an IPC connection that is closed
+	// while it waits in line costs its token, and a POST that is given up in line
+	// is dropped only if it is shorter than 64 KiB instead of 128 (rules R80, R88).
 	DesktopFebruary2026 Profile = "desktop-2026-02"
 	// ArRPC is the open re-implementation arRPC, as of version 3.5.0: it says
 	// READY, with a user, over WebSocket and IPC, and never answers the command,
@@ -103,6 +104,7 @@ type profileLimits struct {
 	maxBody     int64         // of a request, in bytes (rule R85)
 	maxText     int           // of a message over WebSocket, in bytes (rule R47)
 	maxIPC      int           // IPC connections at once; 0: no limit (rule R80)
+	readAhead   int           // how much of a body is read while it waits in line, in bytes; of a longer one it is not noticed that its sender left (rule R88)
 
 	closedKeepsPlace bool // a connection that is closed in line costs its token all the same (rule R88)
 }
@@ -112,14 +114,14 @@ func (p Profile) limits() profileLimits {
 	case p.isDesktop():
 		l := profileLimits{
 			lastPort: 6472, bucket: 2, idleTimeout: 5 * time.Second,
-			maxBody: 64 << 20, maxText: 100 << 20, maxIPC: maxIPC,
+			maxBody: 64 << 20, maxText: 100 << 20, maxIPC: maxIPC, readAhead: 128 << 10,
 		}
 		if p == DesktopFebruary2026 {
-			l.maxIPC, l.closedKeepsPlace = 0, true
+			l.maxIPC, l.closedKeepsPlace, l.readAhead = 0, true, 64<<10
 		}
 		return l
 	case p == ArRPC:
-		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage}
+		return profileLimits{lastPort: 6472, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage, readAhead: maxMessage}
 	}
-	return profileLimits{lastPort: 6473, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage}
+	return profileLimits{lastPort: 6473, idleTimeout: 2 * time.Minute, maxBody: maxMessage, maxText: maxMessage, readAhead: maxMessage}
 }

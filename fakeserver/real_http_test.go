@@ -639,23 +639,30 @@ func TestWhoEndedARequestInLine(t *testing.T) {
 	}
 }
 
-// Of a large body the client has not read the end when its sender goes away, so
-// it does not notice.
+// Of a large body the client has not read the end when its sender goes away, so it does not notice. How large depends on the build.
 func TestRealAbandonedLargePostIsApplied(t *testing.T) {
 	t.Parallel()
-	srv := launch(t, Options{Profile: Desktop, Refill: time.Second})
-	mustPost(t, srv, msg("1"))
-	mustPost(t, srv, msg("2"))
-	c := dialTCP(t, srv)
-	c.write(wholePost(msg("old", mic) + strings.Repeat(" ", 100<<10)))
-	stats(t, srv, func(s Stats) bool { return s.Queued == 1 })
-	require.NoError(t, c.Close())
-	require.Equal(t, success("new"), mustPost(t, srv, msg("new", cameraDev)).body)
-	list := srv.Payloads()
-	require.Equal(t, "old", list[2].Nonce)
-	require.NoError(t, list[2].Err)
-	require.Equal(t, []string{"mic"}, ids(list[3].Previous), "before the newer one")
-	require.Equal(t, []string{"cam"}, ids(srv.Devices()))
+	for profile, size := range map[Profile]int{Desktop: 128 << 10, DesktopFebruary2026: 64 << 10} {
+		for padding, applied := range map[int]bool{size - 8<<10: false, size + 8<<10: true} {
+			srv := launch(t, Options{Profile: profile, Refill: time.Second})
+			mustPost(t, srv, msg("1"))
+			mustPost(t, srv, msg("2"))
+			c := dialTCP(t, srv)
+			c.write(wholePost(msg("old", mic) + strings.Repeat(" ", padding)))
+			stats(t, srv, func(s Stats) bool { return s.Queued == 1 })
+			require.NoError(t, c.Close())
+			require.Equal(t, success("new"), mustPost(t, srv, msg("new", cameraDev)).body)
+			require.Equal(t, []string{"cam"}, ids(srv.Devices()))
+			list := srv.Payloads()
+			if !applied {
+				require.ErrorContains(t, list[2].Err, "abandoned", "%s %d", profile, padding)
+				continue
+			}
+			require.Equal(t, "old", list[2].Nonce, "%s %d: %v", profile, padding, list[2].Err)
+			require.NoError(t, list[2].Err)
+			require.Equal(t, []string{"mic"}, ids(list[3].Previous), "before the newer one")
+		}
+	}
 }
 
 func TestRealHalfCloseAbandons(t *testing.T) {

@@ -10,11 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// readAhead is how much of a body the client reads while the request waits in
-// line, in bytes. If the body is longer, it does not notice that the sender left.
-// That is on Node 20; on Node 22 and 24 it is 120 kB (rule R88).
-const readAhead = 60 << 10
-
 // leavingTime is how soon after its request the end of a sender is noticed, although there is a token. It costs time only where
 // the sending half of a connection can be closed.
 const leavingTime = time.Millisecond
@@ -41,7 +36,7 @@ type upload struct {
 func (s *Server) readBody(w http.ResponseWriter, req *http.Request, t *turn, d *delivery) error {
 	c := connOf(req)
 	u := &upload{conn: c, control: http.NewResponseController(w), body: http.MaxBytesReader(w, req.Body, s.opts.Profile.limits().maxBody)}
-	err := u.read(readAhead)
+	err := u.read(s.opts.Profile.limits().readAhead)
 	d.Time = c.readAt()
 	if err == nil && t != nil {
 		if u.whole && s.opts.Profile.isDesktop() && isClosed(t.granted) && c.canFinish() {
@@ -93,7 +88,11 @@ func (u *upload) read(most int) error {
 	packet := packets.Get().(*[]byte)
 	defer packets.Put(packet)
 	for !u.whole && (most < 0 || u.text.Len() < most) {
-		n, err := u.body.Read(*packet)
+		room := *packet
+		if most >= 0 {
+			room = room[:min(len(room), most-u.text.Len())]
+		}
+		n, err := u.body.Read(room)
 		if number := u.conn.packet.Load(); n > 0 {
 			if u.packet != number && u.text.Len() > 0 {
 				u.packetStarts = append(u.packetStarts, u.text.Len())

@@ -92,15 +92,18 @@ func (c check) specified(want ...string) check {
 	return c
 }
 
+// A change of the client, by the builds before and after it.
+type change struct{ before, after string }
+
 // The builds of the client that differ in some rules. None of another age is known.
-const (
-	newerBuild = "builds after Feb 2026"
-	olderBuild = "builds until Feb 2026"
+var (
+	february2026 = change{"builds until Feb 2026", "builds after Feb 2026"}
+	year2024     = change{"builds of 2024", "builds since 2025"}
 )
 
-// until2026 says what older builds of the client do instead. Both are the real client.
-func (c check) until2026(want string) check {
-	c.builds = map[string]string{c.Client.Expects[0]: newerBuild, want: olderBuild}
+// orBuilds says what the builds before a change did instead. Both are the real client.
+func (c check) orBuilds(b change, want string) check {
+	c.builds = map[string]string{c.Client.Expects[0]: b.after, want: b.before}
 	c.Client.Expects = append(c.Client.Expects, want)
 	return c
 }
@@ -144,7 +147,7 @@ func checks(t Target) []check {
 		payloadChecks(),
 		badPostChecks(), bodyChecks(), badSocketChecks(t), badPipeChecks(),
 		postTokenChecks(), pipeTokenChecks(),
-		invalidFrameChecks(), invalidMessageChecks(), ipcLimitChecks(),
+		invalidFrameChecks(), invalidMessageChecks(), runtimeChecks(), ipcLimitChecks(),
 	)
 	return slices.DeleteFunc(all, func(c check) bool {
 		return t.URL == "" && (c.Group == InHTTP || c.Group == InWebSocket) || t.IPC == "" && c.Group == InIPC

@@ -76,12 +76,7 @@ func afterHang(r *run, t *rawHTTP) (outcome, error) {
 		return outcome{}, notTried("the POST is answered, or ends the connection")
 	}
 	t.write(getRoot.bytes(r.address))
-	p := t.read(http.MethodGet)
-	o := p.page()
-	if p.status == http.StatusBadRequest && len(p.body) == 0 && t.closed() {
-		o.got, o.detail = bare, ""
-	}
-	return o, nil
+	return t.refusal(http.MethodGet), nil
 }
 
 // unused leaves a connection idle after an answer (rule R84).

@@ -3,13 +3,17 @@ package conform
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
-// otherOrigin is registered for no application.
-const otherOrigin = "https://conformance.invalid"
+const (
+	otherOrigin = "https://conformance.invalid" // is registered for no application
+	ownOrigin   = "https://discord.com"         // of the client's own pages (rule R24)
+)
 
 func get(path string) probe {
 	return pageOf(request{method: http.MethodGet, path: path}, func(_ reply, got string) string { return got })
@@ -35,8 +39,12 @@ func freeChecks() []check {
 		free("other-path", "GET /conformance", Read, fingerprint, get("/conformance")),
 		free("get-rpc-v", "GET /rpc?v=1", Ran, "301", get("/rpc?v=1")),
 		free("options", "OPTIONS /rpc", Ran, options, pageOf(request{method: http.MethodOptions, path: rpcPath("1", "")}, isOptions)),
+		free("options-other", "OPTIONS /conformance", Ran, fingerprint,
+			pageOf(request{method: http.MethodOptions, path: "/conformance"}, isOptions)),
 		free("cors", "GET / with an Origin", Ran, echoed,
 			pageOf(request{method: http.MethodGet, path: "/", header: []string{"Origin: " + otherOrigin}}, isEchoed)),
+		free("cors-moved", "GET /rpc?v=1 with an Origin", Ran, "301",
+			pageOf(request{method: http.MethodGet, path: "/rpc?v=1", header: []string{"Origin: " + otherOrigin}}, isEchoed)),
 		free("pipelined", "two GETs in one write", Ran, bothAnswered, onConnection(0, getTwice)),
 	}
 }
@@ -48,9 +56,24 @@ func isOptions(p reply, got string) string {
 	return got
 }
 
+// corsOfClient is what the client says about CORS (rule R83).
+var corsOfClient = map[string]string{
+	"Origin": otherOrigin, "Credentials": "true", "Methods": "POST, GET, PUT, PATCH, DELETE", "Headers": "Content-Type, Authorization",
+}
+
 func isEchoed(p reply, got string) string {
-	if got == fingerprint && p.reader == otherOrigin {
-		return echoed
+	switch got {
+	case "301":
+		if len(p.cors) > 0 {
+			return got + ", CORS"
+		}
+	case fingerprint:
+		if maps.Equal(p.cors, corsOfClient) {
+			return echoed
+		}
+		if len(p.cors) > 0 {
+			return got + ", other CORS"
+		}
 	}
 	return got
 }
@@ -77,6 +100,7 @@ type posting struct {
 	v        *string  // nil means 1, and "" none
 	clientID string   // "" means the target's. Each has a rate limit of its own
 	noClient bool     // clientID is not sent, only charged
+	query    string   // instead of v and client id, with %s for it
 	header   []string // nil means a good one
 	body     string   // "" means the payload
 	now      bool     // without waiting for a token
@@ -106,9 +130,13 @@ func (r *run) post(ctx context.Context, p posting) (outcome, error) {
 	}
 	before := r.mayHoldDevices
 	r.mayHoldDevices = before || p.payload.sets()
-	q := request{method: http.MethodPost, path: rpcPath(*v, clientID), header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
+	path := rpcPath(*v, clientID)
+	if p.query != "" {
+		path = "/rpc?" + strings.ReplaceAll(p.query, "%s", r.target.ClientID)
+	}
+	q := request{method: http.MethodPost, path: path, header: p.header, body: cmp.Or(p.body, c.text), chunked: p.chunked}
 	answer, err := r.do(ctx, q, p.split, pass.wait)
-	o := answer.command(c.cmd, c.nonce)
+	o := answer.command(c.wantCmd, c.wantNonce)
 	pass.answered(o)
 	r.noteDevices(p.payload, o, before)
 	return o, err
@@ -127,7 +155,7 @@ func postChecks() []check {
 func badPostChecks() []check {
 	bad := func(id, sentence string, client Column, p posting) check {
 		c := fullCheck(InHTTP, id, sentence, client, postAs(p))
-		if p.clientID != "" {
+		if p.clientID != "" && p.query == "" { // to many servers a query that is none is no reason for an answer
 			return c.asOther()
 		}
 		return c
@@ -135,8 +163,12 @@ func badPostChecks() []check {
 	withoutVendor := list(device("audioinput", fields{"vendor": nil}))
 	return []check{
 		fullCheck(InHTTP, "get-rpc", "GET /rpc, no v", expects(Ran, silence), get("/rpc")).costing(0),
+		fullCheck(InHTTP, "get-null", "GET /rpc?v=1, payload null", expects(Ran, silence), get("/rpc?v=1&payload=null")).costing(0),
+		fullCheck(InHTTP, "get-bad-escape", "GET /rpc?v=1, payload badly escaped", expects(Ran, silence), get("/rpc?v=1&payload=%zz")).costing(0),
 		bad("no-client-id", "POST, no client_id", expects(Read, "400 code 4000"), posting{noClient: true, clientID: "none"}),
 		bad("bad-client-id", "POST, client_id is no number", expects(Read, "400 code 4000"), posting{clientID: "conform-http"}),
+		bad("own-origin", "POST of one of the client's pages", expects(Ran, "200 ERROR 4006"),
+			posting{noClient: true, clientID: "none", header: []string{jsonType, "Origin: " + ownOrigin}}),
 		bad("origin", "POST, Origin not registered", expects(Ran, "400 code 4001"),
 			posting{header: []string{jsonType, "Origin: " + otherOrigin}}),
 		bad("not-json", "POST, body not JSON", expects(Read, "400 code 1003"), posting{body: `{"nonce":`}),
@@ -148,6 +180,9 @@ func badPostChecks() []check {
 			posting{payload: payload{args: list(device("audioinput", fields{"related": nil}))}}),
 		bad("empty-origin", "POST, Origin empty", expects(Ran, "400 code 4001"), posting{header: []string{jsonType, "Origin: "}}),
 		bad("text-json", "POST, Content-Type text/json", expects(Ran, httpSuccess), posting{header: []string{"Content-Type: text/json"}}),
+		bad("json-slash", "POST, type application/json/x", expects(Ran, httpSuccess), posting{header: []string{jsonType + "/x"}}),
+		bad("semicolon", "POST /rpc?v=1;client_id=ID", expects(Ran, "400 code 4000"), posting{query: "v=1;client_id=%s", clientID: "semicolon"}),
+		bad("second-query", "POST, query with a second ?", expects(Ran, httpSuccess), posting{query: "v=1&client_id=%s?v=2"}),
 		bad("v-text", "POST, v=abc", expects(Ran, httpSuccess), posting{v: new("abc")}),
 		bad("v-decimal", "POST, v=1.0", expects(Ran, httpSuccess), posting{v: new("1.0")}),
 		bad("v-zero", "POST, v=0", expects(Ran, silence), posting{v: new("0")}),
@@ -165,9 +200,11 @@ func badPostChecks() []check {
 func rate(t Transport, ask probe) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
 		began := time.Now()
+		first := ""
 		for range capacity + 1 {
-			if o, err := ask(ctx, r); err != nil || !o.answered() {
-				return o, err
+			o, err := ask(ctx, r)
+			if first = cmp.Or(first, o.got); err != nil || !o.answered() || o.got != first {
+				return o, err // what waits in line is let in like the others, however long it takes (rule R80)
 			}
 		}
 		took := time.Since(began)

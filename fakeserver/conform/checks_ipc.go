@@ -50,7 +50,9 @@ func badPipeChecks() []check {
 	return []check{
 		fullCheck(InIPC, "bad-client-id", "handshake, client_id is no number", expects(Inferred, closeWith(4000)),
 			opened(IPC, func(o *opening) { o.clientID = "conform-ipc" })).asOther(),
-		version("wrong-v", "handshake, v is 2", closeWith(1003), 2),
+		fullCheck(InIPC, "client-id-number", "handshake, client_id is a number", expects(Ran, readyUser),
+			opened(IPC, func(o *opening) { o.asNumber = true })),
+		version("wrong-v", "handshake, v is 2", closeWith(1003), 2).orBuilds(year2024, closeWith(4004)),
 		// Versions that the client takes though they are not 1 (rule R79).
 		version("no-v", "handshake, no v", readyUser, nil),
 		version("v-number-text", `handshake, v is "1"`, readyUser, "1"),
@@ -61,6 +63,9 @@ func badPipeChecks() []check {
 			after("ipc-command").costing(0).lasting(largeTime),
 		fullCheck(InIPC, "pipelined", "200 commands in one write", expects(Ran, inOrder), onLink(pipelined)).
 			after("ipc-command").costing(0),
+		fullCheck(InIPC, "null", "message null", expects(Ran, overlooked), onLink(func(ctx context.Context, r *run, l *link) (outcome, error) {
+			return l.askBehind(ctx, "null", r.compose(payload{}), r.opts.Patience)
+		})).after("ipc-command").costing(0),
 		fullCheck(InIPC, "close", "CLOSE", expects(Ran, closeWith(1000)), sendMessage(IPC, ipcframe.Close, "{}")),
 	}
 }
@@ -144,6 +149,7 @@ func invalidFrameChecks() []check {
 		fullCheck(InIPC, "second-handshake", "second handshake", closes, func(ctx context.Context, r *run) (outcome, error) {
 			return sendMessage(IPC, ipcframe.Handshake, string(handshake(1, r.target.ClientID)))(ctx, r)
 		}),
+		invalid("handshake-null", "handshake null", ipcframe.Encode(ipcframe.Handshake, []byte("null"))),
 		invalid("opcode", "unknown opcode", ipcframe.Encode(9, []byte("{}"))),
 		invalid("negative-size", "frame of negative length", ipcframe.Encode(ipcframe.Frame, nil)[:4], []byte{0xff, 0xff, 0xff, 0xff}),
 		invalid("empty-ping", "PING without a body", ipcframe.Encode(ipcframe.Ping, nil)),
@@ -188,7 +194,7 @@ func ipcLimitChecks() []check {
 	return []check{
 		fullCheck(InIPC, "ready-time", "no handshake, a PING every 3 s", turnedAway, beforeHandshake(neverReady)).
 			costing(0).lasting(handshakeTime + 2*pingTime),
-		fullCheck(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0).until2026(stillOpen),
+		fullCheck(InIPC, "crowd", "101 connections", turnedAway, manyConnections).costing(0).orBuilds(february2026, stillOpen),
 	}
 }
 

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -80,8 +81,9 @@ func invalidDevices() []check {
 		devicesCheck("related-empty-id", "related holds an empty id", refused, microphone(fields{"related": []string{""}})),
 		devicesCheck("related-number", "related holds a number", refused, microphone(fields{"related": []int{1}})),
 		devicesCheck("one-bad", "one good device, one bad", refused, list(device("audioinput"), device("audiooutput", fields{"id": ""}))),
-		ignored("unknown-key", "unknown key in a device", microphone(fields{"conformance": true})),
-		ignored("unknown-vendor-key", "unknown key in vendor", microphone(fields{"vendor": fields{"conformance": true}})),
+		ignored("unknown-key", "unknown key in a device", microphone(fields{"conformance": true})).orBuilds(year2024, refused),
+		ignored("unknown-vendor-key", "unknown key in vendor", microphone(fields{"vendor": fields{"conformance": true}})).
+			orBuilds(year2024, refused),
 		devicesCheck("devices-missing", "devices missing", fails, fields{}),
 		devicesCheck("devices-object", "devices is an object", refused, fields{"devices": fields{}}),
 	}
@@ -93,8 +95,15 @@ func invalidMessages() []check {
 		payloadCheck("nonce-missing", "nonce missing", Read, "ERROR 4000", payload{noNonce: true}),
 		payloadCheck("nonce-empty", "nonce empty", Read, "ERROR 4000", payload{otherNonce: ""}),
 		payloadCheck("nonce-null", "nonce null", Ran, "ERROR 4000", payload{otherNonce: null}),
-		payloadCheck("nonce-zero", "nonce 0", Ran, success, payload{otherNonce: 0}),
-		payloadCheck("nonce-object", "nonce is an object", Ran, success, payload{otherNonce: fields{"conformance": true}}),
+		payloadCheck("nonce-zero", "nonce 0", Ran, success, payload{otherNonce: 0, repeated: "0"}),
+		payloadCheck("nonce-object", "nonce is an object", Ran, success,
+			payload{otherNonce: fields{"conformance": true}, repeated: `{"conformance":true}`}),
+		payloadCheck("nonce-huge", "nonce 1e999, answered as null", Ran, success, payload{otherNonce: json.RawMessage("1e999"), repeated: "null"}),
+		// The command is looked up by its text, and repeated as it was (rule R91).
+		payloadCheck("cmd-missing", "cmd missing, answered as DISPATCH", Ran, "ERROR 4002", payload{noCmd: true}),
+		payloadCheck("cmd-number", "cmd is a number", Ran, "ERROR 4002", payload{cmd: 7}),
+		payloadCheck("cmd-list", "cmd is a list of the command", Ran, success, payload{cmd: []string{setDevices}}),
+		payloadCheck("cmd-inherited", "cmd toString", Ran, "ERROR 1000", payload{cmd: "toString"}),
 		payloadCheck("unknown-cmd", "unknown cmd", Read, "ERROR 4002", payload{cmd: "CONFORMANCE"}),
 	}
 }

@@ -14,7 +14,7 @@ var takePost = postAs(posting{now: true})
 // takeOpening takes a token by opening a connection.
 func takeOpening(t Transport) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		o := r.opening(t)
+		o := r.openingOfTarget(t)
 		o.now = true
 		return r.tryOpening(ctx, o)
 	}
@@ -29,6 +29,7 @@ const (
 // R87, R88).
 func postTokenChecks() []check {
 	return []check{
+		fullCheck(InHTTP, "half-closed", "POST, half-closed", expects(Ran, hungUp), halfCloseAtOnce),
 		aboutLimit(InHTTP, "half-close", "POST in line, half-closed", hungUp, drained(takePost, halfClose)).costing(tokensToDrain + 1),
 		aboutLimit(InHTTP, "abandoned", "POST in line, given up", tokenSpent, abandon(leavePost, takePost)),
 		aboutLimit(InHTTP, "late-body", "POST without its body", withHead, drained(takePost, lateBody)),
@@ -37,7 +38,7 @@ func postTokenChecks() []check {
 
 func pipeTokenChecks() []check {
 	return []check{
-		aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC))).until2026(tokenSpent),
+		aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC))).orBuilds(february2026, tokenSpent),
 	}
 }
 
@@ -140,6 +141,27 @@ func leavePipe(ctx context.Context, r *run) error {
 	return signal.Sleep(ctx, r.queueTime())
 }
 
+// halfCloseAtOnce closes the sending half of a connection right after a POST for which there is a token.
+func halfCloseAtOnce(ctx context.Context, r *run) (outcome, error) {
+	p, err := r.admit(ctx, r.target.ClientID, HTTP, false)
+	if err != nil {
+		return outcome{}, err
+	}
+	t, err := r.rawHTTP(ctx, p.wait)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer t.close()
+	c := r.compose(payload{})
+	t.write(r.goodPost(c.text).bytes(r.address))
+	if !t.finish() {
+		return outcome{}, notTried("this network cannot do that")
+	}
+	o := t.read(http.MethodPost).command(c.wantCmd, c.wantNonce)
+	p.answered(o)
+	return o, ctx.Err()
+}
+
 // halfClose closes the sending half of a connection whose POST waits in line.
 func halfClose(ctx context.Context, r *run) (outcome, error) {
 	t, c, p, err := r.queuePost(ctx, false)
@@ -150,7 +172,7 @@ func halfClose(ctx context.Context, r *run) (outcome, error) {
 	if !t.finish() {
 		return outcome{}, notTried("this network cannot do that")
 	}
-	o := t.read(http.MethodPost).command(c.cmd, c.nonce)
+	o := t.read(http.MethodPost).command(c.wantCmd, c.wantNonce)
 	if o.got != hungUp { // the closed request may still cost a token
 		p.answered(o)
 	}
@@ -171,7 +193,7 @@ func lateBody(ctx context.Context, r *run) (outcome, error) {
 		return o, err
 	}
 	t.write([]byte(c.text))
-	if late := t.read(http.MethodPost).command(c.cmd, c.nonce); late.got != httpSuccess {
+	if late := t.read(http.MethodPost).command(c.wantCmd, c.wantNonce); late.got != httpSuccess {
 		o.detail = "the body was answered by " + late.got
 	}
 	return o, ctx.Err()

@@ -1,8 +1,14 @@
 package conform
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -25,7 +31,9 @@ func socketChecks(t Target) []check {
 			ws("origin-command", "then an empty list", "ERROR 4006", askSocket("ws-origin", t.Origin)).
 				after("ws-origin").specified(success).commanding())
 	}
+	ownPage := func(o *opening) { o.clientID, o.origin = "", ownOrigin }
 	return append(all,
+		ws("own-origin", "connect as one of the client's pages", ready, opened(WebSocket, ownPage)).costing(1).asOther(),
 		quickCheck(InWebSocket, "ready", "READY names version and hosts", expects(Read, "complete"), afterReady(WebSocket, readyComplete)).
 			after("ws-no-origin"),
 		fullCheck(InWebSocket, "rate", "three connects at once", expects(Ran, queued), rate(WebSocket, takeOpening(WebSocket))).
@@ -84,6 +92,16 @@ func badSocketChecks(t Target) []check {
 		connectCheck("empty-origin", "connect, Origin empty", Ran, closeWith(4001), func(o *opening) { o.origin, o.emptyOrigin = "", true }),
 		fullCheck(InWebSocket, "early-frame", "command before READY", expects(Ran, lost),
 			afterReady(WebSocket, paying(WebSocket, commandBeforeReady))),
+		fullCheck(InWebSocket, "early-write", "command in the request's write", expects(Ran, lost),
+			afterReady(WebSocket, paying(WebSocket, commandWithUpgrade))),
+		fullCheck(InWebSocket, "v-text-ready", "connect, v=abc: version in READY", expects(Ran, "null"),
+			afterReady(WebSocket, paying(WebSocket, versionOfReady))),
+		fullCheck(InWebSocket, "version-8", "connect, Sec-WebSocket-Version 8", expects(Ran, "101"),
+			paying(WebSocket, olderProtocol)),
+		fullCheck(InWebSocket, "null", "message null", expects(Ran, overlooked),
+			afterReady(WebSocket, paying(WebSocket, nullMessage))),
+		fullCheck(InWebSocket, "large", "message of more than 3 MiB", expects(Read, "ERROR 4006"), sendMessage(WebSocket, websocket.TextMessage,
+			`{"cmd":"SET_CERTIFIED_DEVICES","nonce":"conform","args":{"devices":[]}}`+strings.Repeat(" ", maxMessage))).lasting(largeTime),
 	}
 }
 
@@ -93,7 +111,88 @@ func invalidMessageChecks() []check {
 		fullCheck(InWebSocket, "binary", "binary frame", expects(Read, closeWith(1003)), sendMessage(WebSocket, websocket.BinaryMessage, "{}")),
 		fullCheck(InWebSocket, "bad-json", "frame that is not JSON", expects(Read, closeWith(1003)),
 			sendMessage(WebSocket, websocket.TextMessage, `{"nonce":`)),
+		fullCheck(InWebSocket, "not-utf-8", "frame that is not UTF-8", expects(Ran, closeWith(1007)),
+			sendMessage(WebSocket, websocket.TextMessage, "\"\xff\"")),
+		fullCheck(InWebSocket, "half-code", "close frame of one byte", expects(Ran, closeWith(1002)),
+			afterReady(WebSocket, paying(WebSocket, halfCode))),
 	}
+}
+
+// frameOf is a masked text or close frame. It has at most 64 KiB.
+func frameOf(kind byte, text string) []byte {
+	const final, masked, size16 = 0x80, 0x80, 126
+	head := []byte{final | kind, masked | byte(len(text))}
+	if len(text) >= size16 {
+		head = binary.BigEndian.AppendUint16([]byte{final | kind, masked | size16}, uint16(len(text)))
+	}
+	return slices.Concat(head, make([]byte, 4), []byte(text)) // a mask of zeros changes nothing
+}
+
+// commandWithUpgrade sends a command in one write with the request, and another one after READY (rule R93).
+func commandWithUpgrade(ctx context.Context, r *run, p pass) (outcome, error) {
+	first, o := r.compose(payload{}), r.opening(WebSocket)
+	o.with = frameOf(websocket.TextMessage, first.text)
+	l, got, err := r.dialOpening(ctx, o, p.wait)
+	p.answered(got)
+	if l != nil {
+		defer l.close()
+	}
+	if err != nil || got.got != ready {
+		return got, err
+	}
+	return l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
+}
+
+// versionOfReady tells what READY says about a version that is not a number (rule R93).
+func versionOfReady(ctx context.Context, r *run, p pass) (outcome, error) {
+	o := r.opening(WebSocket)
+	o.v = "abc"
+	l, got, err := r.dialOpening(ctx, o, p.wait)
+	p.answered(got)
+	if l != nil {
+		defer l.close()
+	}
+	if err != nil || got.got != ready {
+		return got, err
+	}
+	return outcome{got: cmp.Or(compact(l.readyAnswer.object("data")["v"]), "missing")}, nil
+}
+
+// olderProtocol opens a WebSocket of an earlier version of the protocol (rule R93).
+func olderProtocol(ctx context.Context, r *run, p pass) (outcome, error) {
+	t, err := r.rawHTTP(ctx, p.wait)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer t.close()
+	u, _ := url.Parse(r.opening(WebSocket).url(r.address)) // it was made by the same package
+	t.write(request{method: http.MethodGet, path: u.RequestURI(), keep: true, header: []string{
+		"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 8", "Sec-WebSocket-Key: Y29uZm9ybWFuY2UgY2hlYw==",
+	}}.bytes(r.address))
+	answer := t.read(http.MethodGet)
+	p.answered(answer.page())
+	return answer.page(), ctx.Err()
+}
+
+// nullMessage sends null, then a command.
+func nullMessage(ctx context.Context, r *run, p pass) (outcome, error) {
+	l, got, err := r.open(ctx, r.opening(WebSocket), p)
+	if l == nil {
+		return got, err
+	}
+	defer l.close()
+	return l.askBehind(ctx, "null", r.compose(payload{}), r.opts.Patience)
+}
+
+// halfCode closes a WebSocket with half a code.
+func halfCode(ctx context.Context, r *run, p pass) (outcome, error) {
+	l, got, err := r.open(ctx, r.opening(WebSocket), p)
+	if l == nil {
+		return got, err
+	}
+	defer l.close()
+	l.sendBytes(frameOf(websocket.CloseMessage, "x"), r.opts.Patience)
+	return l.await(ctx, r.opts.Patience, reaction)
 }
 
 // commandBeforeReady sends a command as soon as the WebSocket is open. If READY comes at once,

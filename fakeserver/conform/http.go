@@ -78,8 +78,8 @@ func (q request) bytes(host string) []byte {
 type reply struct {
 	outcome
 	status int
-	kind   string // Content-Type
-	reader string // Access-Control-Allow-Origin
+	kind   string            // Content-Type
+	cors   map[string]string // Access-Control-Allow-…, by the rest of the name
 	body   []byte
 }
 

@@ -70,12 +70,11 @@ func (r *run) dialPipe(ctx context.Context, wait time.Duration) (*link, error) {
 }
 
 // handshake is the body of the first frame; a nil version is left out.
-func handshake(v any, clientID string) []byte {
+func handshake(v any, clientID any) []byte {
 	if v == nil {
-		return fmt.Appendf(nil, `{"client_id":%q}`, clientID)
+		return fmt.Appendf(nil, `{"client_id":%s}`, jsonOf(clientID))
 	}
-	text, _ := json.Marshal(v) // numbers, texts and booleans: cannot fail
-	return fmt.Appendf(nil, `{"v":%s,"client_id":%q}`, text, clientID)
+	return fmt.Appendf(nil, `{"v":%s,"client_id":%s}`, jsonOf(v), jsonOf(clientID))
 }
 
 // handshakeTime is how long a client waits for the handshake on a connection (rule R80).
@@ -88,7 +87,11 @@ func (r *run) openPipe(ctx context.Context, o opening, wait time.Duration) (*lin
 	if err != nil {
 		return nil, outcome{}, err
 	}
-	l.send(ipcframe.Handshake, handshake(o.v, o.clientID), wait-time.Since(began))
+	var id any = o.clientID
+	if o.asNumber {
+		id = json.RawMessage(o.clientID)
+	}
+	l.send(ipcframe.Handshake, handshake(o.v, id), wait-time.Since(began))
 	got, err := l.awaitReady(ctx, wait-time.Since(began))
 	return l, got, err
 }

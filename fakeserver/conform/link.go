@@ -156,10 +156,10 @@ func (l *link) ask(ctx context.Context, c command, wait time.Duration) (outcome,
 		switch {
 		case !ok:
 			return outcome{got: "answer is not JSON", detail: compact(e.data)}, true
-		case a.event(), a.text("nonce") != c.nonce && l.nonces[a.text("nonce")]:
-			return outcome{}, false
+		case a.event() && (c.nonce == "" || a.text("nonce") != c.nonce), a.text("nonce") != c.nonce && l.nonces[a.text("nonce")]:
+			return outcome{}, false // an answer may have DISPATCH for its cmd, too
 		}
-		return a.judge(c.cmd, c.nonce), true
+		return a.judge(c.wantCmd, c.wantNonce), true
 	})
 }
 
@@ -175,6 +175,18 @@ func (l *link) askAfter(ctx context.Context, first, second command, wait time.Du
 			return outcome{got: lost}, true
 		}
 		return outcome{}, false
+	})
+}
+
+// askBehind sends a message that has no nonce, then a command, and tells whether only that is answered.
+func (l *link) askBehind(ctx context.Context, message string, c command, wait time.Duration) (outcome, error) {
+	l.sendCommand(command{text: message}, wait)
+	l.sendCommand(c, wait)
+	return l.await(ctx, wait, func(e event) (outcome, bool) {
+		if a, _ := readAnswer(e.data); e.kind == eventText && a.text("nonce") == c.nonce {
+			return outcome{got: overlooked}, true
+		}
+		return reaction(e)
 	})
 }
 

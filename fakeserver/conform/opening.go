@@ -15,15 +15,26 @@ type opening struct {
 	v         any // version; nil: none
 	clientID  string
 	now       bool // without waiting for a token
+	asNumber  bool // of an IPC connection: clientID is not sent as text
 
 	// Of a WebSocket.
 	encoding, origin string
 	path             string // "" means /
 	emptyOrigin      bool   // send an empty Origin
+	with             []byte // sent in one write with the request
 }
 
-// opening is one that clients accept, except perhaps for its origin.
+// opening is one that clients accept. To those that accept no origin of the target it is a page of their own (rule R24).
 func (r *run) opening(t Transport) opening {
+	o := r.openingOfTarget(t)
+	if t == WebSocket && r.results["ws-own-origin"].got == ready && r.results["ws-no-origin"].got != ready && o.origin == "" {
+		o.origin, o.clientID = ownOrigin, ""
+	}
+	return o
+}
+
+// openingOfTarget is one that clients accept, except perhaps for its origin.
+func (r *run) openingOfTarget(t Transport) opening {
 	o := opening{transport: t, v: 1, clientID: r.target.ClientID, encoding: "json", origin: r.target.Origin}
 	if r.results["ws-no-origin"].got == ready {
 		o.origin = ""
@@ -90,7 +101,7 @@ func (r *run) tryOpening(ctx context.Context, o opening) (outcome, error) {
 // opened tries an opening with a change.
 func opened(t Transport, change func(*opening)) probe {
 	return func(ctx context.Context, r *run) (outcome, error) {
-		o := r.opening(t)
+		o := r.openingOfTarget(t)
 		o.origin = r.target.Origin
 		change(&o)
 		return r.tryOpening(ctx, o)
@@ -121,7 +132,7 @@ func afterReady(t Transport, p probe) probe {
 // openLink opens a connection and keeps it for later checks.
 func openLink(t Transport, origin string) probe {
 	return paying(t, func(ctx context.Context, r *run, p pass) (outcome, error) {
-		o := r.opening(t)
+		o := r.openingOfTarget(t)
 		o.origin = origin
 		l, got, err := r.open(ctx, o, p)
 		r.keep(l)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ const (
 	options      = "200 empty body"
 	bothAnswered = "both answered"
 	bare         = "bare 400, closed"
+	refused      = "400, closed"
+	overlooked   = "no reply, next one answered"
 	idle         = "closed after 5 to 6 s"
 	stillOpen    = "still open"
 	damaged      = "character damaged"
@@ -87,9 +90,15 @@ func (a answer) null(key string) bool { return string(a[key]) == "null" }
 // event reports whether the message is not the answer to a command.
 func (a answer) event() bool { return a.text("cmd") == "DISPATCH" }
 
-// judge returns the outcome of a command (rules R41, R42). An empty nonce was not sent.
+// repeats reports whether the answer has a value, which is JSON.
+func (a answer) repeats(key, want string) bool {
+	var got, wanted any
+	return json.Unmarshal(a[key], &got) == nil && json.Unmarshal([]byte(want), &wanted) == nil && reflect.DeepEqual(got, wanted)
+}
+
+// judge returns the outcome of a command by what its answer has to repeat, in JSON; "" for any (rules R41, R42, R91).
 func (a answer) judge(cmd, nonce string) outcome {
-	echoed := nonce == "" || a.text("nonce") == nonce
+	echoed := nonce == "" || a.repeats("nonce", nonce)
 	if a.text("evt") == "ERROR" {
 		e := a.object("data")
 		o := outcome{got: "ERROR without a code", detail: sanitize(e.text("message"))}
@@ -97,15 +106,18 @@ func (a answer) judge(cmd, nonce string) outcome {
 		if e["code"] != nil && json.Unmarshal(e["code"], &code) == nil {
 			o.got = fmt.Sprintf("ERROR %d", code)
 		}
-		if !echoed {
+		switch {
+		case !echoed:
 			o.got += ", wrong nonce"
+		case cmd != "" && !a.repeats("cmd", cmd):
+			o.got += ", wrong cmd"
 		}
 		return o
 	}
 	switch {
 	case !echoed:
 		return outcome{got: "answer, nonce not echoed"}
-	case a.text("cmd") != cmd:
+	case !a.repeats("cmd", cmd):
 		return outcome{got: "answer, cmd not echoed"}
 	case !a.null("data"):
 		return outcome{got: "answer, data not null"}

@@ -19,6 +19,7 @@ func TestJudge(t *testing.T) {
 		`{"cmd":"C","data":null,"nonce":"n"}`:                                    "answer, evt not null",
 		`{"cmd":"C","data":{"code":4000},"evt":"ERROR","nonce":"n"}`:             "ERROR 4000",
 		`{"cmd":"C","data":{"code":4000},"evt":"ERROR","nonce":null}`:            "ERROR 4000, wrong nonce",
+		`{"cmd":"D","data":{"code":4000},"evt":"ERROR","nonce":"n"}`:             "ERROR 4000, wrong cmd",
 		`{"cmd":"C","data":{"code":"4000"},"evt":"ERROR","nonce":"n"}`:           "ERROR without a code",
 		`{"cmd":"C","data":null,"evt":"ERROR","nonce":"n"}`:                      "ERROR without a code",
 		`{"cmd":"C","data":{"code":1e99},"evt":"ERROR","nonce":"n"}`:             "ERROR without a code",
@@ -27,7 +28,7 @@ func TestJudge(t *testing.T) {
 	} {
 		a, ok := readAnswer([]byte(text))
 		require.True(t, ok, text)
-		require.Equal(t, want, a.judge("C", "n").got, text)
+		require.Equal(t, want, a.judge(`"C"`, `"n"`).got, text)
 	}
 	for _, text := range []string{"", "null", "[]", `"x"`, "{", strings.Repeat(`{"a":`, 1e5), strings.Repeat(`[`, 1e5)} {
 		_, ok := readAnswer([]byte(text))

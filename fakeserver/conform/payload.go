@@ -11,23 +11,32 @@ const setDevices = "SET_CERTIFIED_DEVICES"
 
 // A command is one message as it is sent.
 type command struct {
-	cmd, nonce string // nonce is "" if there is none to echo
-	text       string
+	nonce     string // by which its answer is recognized; "" if by none
+	wantCmd   string // that the answer has to repeat, as JSON
+	wantNonce string // likewise; "" for any
+	text      string
 }
 
 // A payload says how to compose a command; the zero value is an empty list.
 type payload struct {
-	cmd        string         // "" means SET_CERTIFIED_DEVICES
+	cmd        any // nil means SET_CERTIFIED_DEVICES
+	noCmd      bool
 	args       map[string]any // nil means an empty list
 	noArgs     bool
 	noNonce    bool
 	nonce      string // "" means a new one
 	otherNonce any    // one by which the answer cannot be recognized; nil for none
+	repeated   string // otherNonce as the answer has to repeat it, in JSON; "" for any
 }
 
 func (r *run) compose(p payload) command {
-	c := command{cmd: cmp.Or(p.cmd, setDevices), nonce: p.nonce}
-	message := map[string]any{"cmd": c.cmd}
+	c := command{nonce: p.nonce, wantNonce: p.repeated}
+	message := map[string]any{"cmd": cmp.Or(p.cmd, any(setDevices))}
+	c.wantCmd = jsonOf(message["cmd"])
+	if p.noCmd {
+		delete(message, "cmd")
+		c.wantCmd = `"DISPATCH"`
+	}
 	switch {
 	case p.args != nil:
 		message["args"] = p.args
@@ -42,11 +51,16 @@ func (r *run) compose(p payload) command {
 			r.sent++
 			c.nonce = fmt.Sprintf("conform-%d", r.sent)
 		}
-		message["nonce"] = c.nonce
+		message["nonce"], c.wantNonce = c.nonce, jsonOf(c.nonce)
 	}
-	text, _ := json.Marshal(message) // texts and booleans: cannot fail
-	c.text = string(text)
+	c.text = jsonOf(message)
 	return c
+}
+
+// jsonOf encodes texts, numbers, booleans, and lists and objects of them: that cannot fail.
+func jsonOf(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
 }
 
 // sets reports whether the payload holds devices that the server might keep.

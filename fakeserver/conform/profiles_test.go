@@ -85,9 +85,36 @@ func TestBuildsOfTheClient(t *testing.T) {
 			report := m.conform(t, target, Options{All: true})
 			require.Equal(t, report.Client().Said, report.Client().Same)
 			require.Equal(t, 2, strings.Count(report.Text(), build), report.Text())
-			require.Equal(t, 2, strings.Count(string(report.JSON()), `"build": "`))
+			require.Equal(t, 3+2, strings.Count(string(report.JSON()), `"build": "`), "and three lines in which only builds of 2024 differ")
+			require.Empty(t, report.Notes)
 		})
 	}
+}
+
+// A server that does in one thing what older builds do, and in another what newer ones do, is like none of them.
+func TestNoBuildDoesBoth(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, m machine) {
+		_, target := m.launch(t, fakeserver.Options{})
+		target.URL = ""
+		report := m.conform(t, target, Options{All: true})
+		require.Contains(t, report.Notes, "No known build of the client does all of it: in ipc-wrong-v the server is like builds of 2024, "+
+			"in payload-unknown-key like builds since 2025.")
+	})
+}
+
+// What waits in line is let in like what came before it.
+func TestALineThatIsCutOff(t *testing.T) {
+	answers := []string{ready, ready, closeWith(1006)}
+	r := &run{limits: map[Transport]bool{}, opts: Options{Refill: time.Minute}}
+	o, err := rate(IPC, func(context.Context, *run) (outcome, error) {
+		o := outcome{got: answers[0]}
+		answers = answers[1:]
+		return o, nil
+	})(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, closeWith(1006), o.got)
+	require.Empty(t, r.limits)
 }
 
 // A connection that ends only while the crowd comes has its place taken by the last of it; then another was turned away.

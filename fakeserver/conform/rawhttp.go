@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -66,7 +67,12 @@ func (t *rawHTTP) read(method string) (answer reply) {
 	if err == nil {
 		defer resp.Body.Close()
 		answer.status, answer.kind = resp.StatusCode, resp.Header.Get("Content-Type")
-		answer.reader = resp.Header.Get("Access-Control-Allow-Origin")
+		answer.cors = map[string]string{}
+		for name := range resp.Header {
+			if rest, ok := strings.CutPrefix(name, "Access-Control-Allow-"); ok {
+				answer.cors[rest] = resp.Header.Get(name)
+			}
+		}
 		answer.body, err = io.ReadAll(resp.Body)
 	}
 	if err != nil {

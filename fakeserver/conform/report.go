@@ -88,6 +88,22 @@ func (r *Report) add(c Check, o outcome) {
 	r.Checks = append(r.Checks, c)
 }
 
+// mixture says that the server does in one check what some builds of the client do, and in another what only others do; "" if it
+// does not.
+func (r *Report) mixture() string {
+	for _, builds := range []change{february2026, year2024} {
+		like := map[string]string{}
+		for _, c := range slices.Backward(r.Checks) {
+			like[c.Build] = c.ID
+		}
+		if before, after := like[builds.before], like[builds.after]; before != "" && after != "" {
+			return fmt.Sprintf("No known build of the client does all of it: in %s the server is like %s, in %s like %s.",
+				before, builds.before, after, builds.after)
+		}
+	}
+	return ""
+}
+
 // Spec counts against the written specification.
 func (r *Report) Spec() Count {
 	return r.count(func(c Check) Verdict { return c.Spec.Verdict })

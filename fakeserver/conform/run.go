@@ -76,6 +76,9 @@ func Run(ctx context.Context, t Target, o Options) (*Report, error) {
 		report.add(c.Check, skipped("the run broke off"))
 	}
 	report.Notes = r.notes(ctx)
+	if mixture := report.mixture(); mixture != "" {
+		report.Notes = append(report.Notes, mixture)
+	}
 	report.Took = time.Since(report.Began)
 	return report, err
 }
@@ -229,7 +232,7 @@ func (r *run) link(ctx context.Context, t Transport) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := r.opening(t)
+	o := r.openingOfTarget(t)
 	o.origin = r.origin
 	l, _, err := r.open(ctx, o, p)
 	r.keep(l)

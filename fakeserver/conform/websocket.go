@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -28,6 +29,9 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 		HandshakeTimeout: wait,
 		NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			c, err := r.dial(ctx, networkTCP, r.address, wait)
+			if len(o.with) > 0 && err == nil {
+				c = &appending{c, o.with}
+			}
 			raw = &capped{Conn: c, left: maxUpgrade}
 			return raw, err
 		},
@@ -58,6 +62,19 @@ func (r *run) dialSocket(ctx context.Context, o opening, wait time.Duration) (*l
 	raw.left = math.MaxInt // from now on each message has its own limit
 	write := func(kind uint32, message []byte) error { return ws.WriteMessage(int(kind), message) }
 	return newLink(WebSocket, ws.NetConn(), func() event { return nextMessage(ws) }, write), outcome{}, nil
+}
+
+// An appending connection sends more with the first write.
+type appending struct {
+	net.Conn
+	more []byte
+}
+
+func (a *appending) Write(p []byte) (int, error) {
+	more := a.more
+	a.more = nil
+	n, err := a.Conn.Write(slices.Concat(p, more))
+	return min(n, len(p)), err
 }
 
 func nextMessage(ws *websocket.Conn) event {
