@@ -65,11 +65,15 @@ func (p *product) statedByDevice(rule string) bool {
 // consider yields every possible origin of the flag of this input, in the order of the catalogue.
 func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Seq[Considered] {
 	return func(yield func(Considered) bool) {
+		pushes := inst.pushes
+		if len(behind) > 0 && !inst.product.hasOn(e, behind, f) {
+			pushes = nil
+		}
 		var ofHardware health.Code // why what is said of hardware does not count
 		if len(behind) == 0 {
 			ofHardware = health.WhyMicrophoneUnknown
 		}
-		for _, p := range latestFirst(inst.pushes, f) {
+		for _, p := range latestFirst(pushes, f) {
 			v, said := p.State[f]
 			c := Considered{ViaPush, Flag{v, Origin{Via: ViaPush, Detail: p.Owner}, p.Since[f]}, ofHardware}
 			if ofHardware != "" {
@@ -92,6 +96,18 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 			}
 		}
 	}
+}
+
+// hasOn reports whether the product has the flag on an input: if its rules for the flag are about other inputs only, it has not.
+func (p *product) hasOn(e *Endpoint, behind []*Endpoint, f Field) bool {
+	ruled := false
+	for _, r := range p.Flags {
+		if r.Field == f && r.isAbout(e, behind) {
+			return true
+		}
+		ruled = ruled || r.Field == f
+	}
+	return !ruled
 }
 
 // readHardware reads an endpoint mute or mixer control of a hardware endpoint.

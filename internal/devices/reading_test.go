@@ -261,6 +261,11 @@ func TestSourceOfOneInput(t *testing.T) {
 			})
 			require.Equal(t, c.want, flagsOf(s, HardwareMute))
 			require.Equal(t, c.want, flagsOf(s, AutomaticGainControl))
+			s = resolveReadings(t, cat, Inputs{
+				Endpoints: endpoints{part("boom", "Acme 700 Boom"), part("line", "Acme 700 Line In"), echo},
+				Pushes:    []Push{{Product: "p", Owner: "suite", State: flagStates{HardwareMute: True}}},
+			})
+			require.Equal(t, c.want, flagsOf(s, HardwareMute), "a push is about the same inputs")
 		})
 	}
 }
