@@ -31,6 +31,7 @@ func generate(seed uint64) scenario {
 	}
 	(&generator{rand.New(rand.NewPCG(seed, 3))}).replacements(&s, true)
 	(&generator{rand.New(rand.NewPCG(seed, 6))}).siblings(s.Clients)
+	(&generator{rand.New(rand.NewPCG(seed, 9))}).inputs(s.Models)
 	sticks(&s, 7)
 	(&generator{rand.New(rand.NewPCG(seed, 8))}).refusals(s.Clients)
 	return plain(s)

@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/internal/devices"
@@ -59,6 +60,12 @@ func (h *headset) node(iface int) *node {
 }
 
 func (h *headset) muted() bool { return h.pressed || h.Boom && h.boomUp }
+
+// mutes reports whether the input with the id is muted.
+func (h *headset) mutes(id string) bool { return h.muted() && !h.opens(id) }
+
+// opens reports whether the id is that of a line-in that nothing mutes.
+func (h *headset) opens(id string) bool { return h.Line == lineOpen && strings.HasPrefix(id, "line.") }
 
 // up reports whether the headset is on and in range, and its dongle has found it.
 func (h *headset) up() bool { return h.on && h.near && !h.searching }
@@ -173,6 +180,14 @@ func (h *headset) endpoints() []devices.Endpoint {
 		}
 	}
 	out := []devices.Endpoint{mic, speaker}
+	if h.Line != lineNone {
+		line := mic
+		line.ID, line.Name, line.Mute = "line."+h.id, "Line-In of "+mic.Name, devices.Unknown
+		if h.OSMute != osNone {
+			line.Mute = devices.Of(h.OSMute == osShared && h.Line == lineMuted && h.muted())
+		}
+		out = append(out, line)
+	}
 	if h.Filtered {
 		out = append(out, devices.Endpoint{
 			Source: "audio", ID: "echo." + h.id, Type: devices.AudioInput, Name: "Echo-cancelled", Virtual: true,

@@ -49,12 +49,12 @@ func (d *desk) checkReport(rep devices.Report, key devices.Key) {
 	case flag.Value == devices.True && d.hasStranger(rep, h):
 		d.violate("true", "headset %d is reported as muted since %v by %v, under an id that another microphone has", h.index,
 			flag.Since.Sub(d.began), flag.Origin)
-	case flag.Value == devices.True && !h.muted() && !d.excused(rep, h):
+	case flag.Value == devices.True && !h.mutes(key.ID) && !d.excused(rep, h, key.ID):
 		d.violate("true", "headset %d is not muted, and reported as muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
 	case flag.Value == devices.False && d.allMuted(rep) && !d.saidUnmuted(rep):
 		d.violate("false", "headset %d is muted, and reported as not muted since %v by %v", h.index, flag.Since.Sub(d.began), flag.Origin)
-	case flag.Value == devices.Unknown && len(rep.Endpoints)+len(rep.Namesakes) == 1:
-		if why := d.whyKnown(h); why != "" {
+	case flag.Value == devices.Unknown && len(rep.Endpoints)+len(rep.Namesakes) == 1 && !h.opens(key.ID):
+		if why := d.whyKnown(h, key.ID); why != "" {
 			d.violate("known", "the mute of headset %d is reported as unknown, but %s", h.index, why)
 		}
 	}
@@ -87,13 +87,13 @@ func (d *desk) hasStranger(rep devices.Report, h *headset) bool {
 func (d *desk) allMuted(rep devices.Report) bool {
 	return !slices.ContainsFunc(slices.Concat(rep.Endpoints, rep.Namesakes), func(k devices.Key) bool {
 		h := d.owner(k.ID)
-		return h == nil || !h.reachable() || d.unreadable(h) || !h.muted()
+		return h == nil || !h.reachable() || d.unreadable(h) || !h.mutes(k.ID)
 	})
 }
 
-// excused reports whether a headset may be reported as muted because software has said so.
-func (d *desk) excused(rep devices.Report, h *headset) bool {
-	return pushed(rep) && d.stillSays(h, devices.True)
+// excused reports whether an input of a headset may be reported as muted because software has said so.
+func (d *desk) excused(rep devices.Report, h *headset, id string) bool {
+	return pushed(rep) && d.stillSays(h, devices.True) && h.entry(d.version).hasMute(id)
 }
 
 // saidUnmuted reports whether software has said of one of the headsets behind a report that it is not muted.
@@ -130,15 +130,17 @@ func (d *desk) owner(id string) *headset {
 	return nil
 }
 
-// whyKnown returns why the mute of a headset has to be known; "": it need not be.
-func (d *desk) whyKnown(h *headset) string {
-	if why := d.whyHeld(h); why != "" {
-		return why
-	}
+// whyKnown returns why the mute of an input of a headset has to be known; "": it need not be.
+func (d *desk) whyKnown(h *headset, id string) string {
 	w := h.entry(d.version)
+	if w.hasMute(id) {
+		if why := d.whyHeld(h); why != "" {
+			return why
+		}
+	}
 	told := make(map[int]bool) // channels that earlier rules read
 	for _, r := range w.Sources {
-		if r.Says["field"] != string(devices.HardwareMute) || r.Says["derive"] != nil {
+		if !r.mutes() || r.Says["derive"] != nil || !r.isAbout(id) {
 			continue
 		}
 		if query, ok := r.Says["hid_query"].(map[string]any); ok && query["input"] != nil && !told[r.Reads[0]] {
@@ -243,12 +245,14 @@ func (d *desk) falselyMuted(h *headset) (via string, wrong bool) {
 	}
 	for _, rep := range d.published().Devices {
 		flag := rep.Flags[devices.HardwareMute]
-		if flag.Value == devices.True && slices.ContainsFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h }) {
+		at := slices.IndexFunc(rep.Endpoints, func(k devices.Key) bool { return d.owner(k.ID) == h })
+		if at >= 0 && flag.Value == devices.True {
+			id := rep.Endpoints[at].ID
 			via = flag.Origin.Via
 			if len(rep.Endpoints) > 1 && h.mutesInOS() { // the origin may be another one's
 				via = devices.ViaALSACtl
 			}
-			return via, d.hasStranger(rep, h) || !h.muted() && !d.excused(rep, h)
+			return via, d.hasStranger(rep, h) || !h.mutes(id) && !d.excused(rep, h, id)
 		}
 	}
 	return "", false

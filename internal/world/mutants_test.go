@@ -82,6 +82,12 @@ var mutants = []mutant{
 	{"a headset whose endpoints are away for a moment has left", []edit{
 		{"internal/engine/incarnation.go", "if len(p.Hardware) > 0 && len(now.Hardware) > 0 {", "if false {"},
 	}},
+	{"a source is about every input", []edit{
+		{"internal/devices/rules.go", "return r.Name == nil || ", "return true || r.Name == nil || "},
+	}},
+	{"a push is about every input", []edit{
+		{"internal/devices/flags.go", "if len(behind) > 0 && !inst.product.hasOn(e, behind, f) {", "if false {"},
+	}},
 }
 
 // TestMutants builds the agent with each mistake and has the world find it within 3,000 seeds.

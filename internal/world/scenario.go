@@ -52,6 +52,7 @@ type model struct {
 	Filtered    bool      `json:"filtered,omitempty"`                    // an echo canceller of the OS also shows its sound
 	LED         bool      `json:"led,omitempty" reduce:"empty"`          // a host may set the mute by an output report
 	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was plugged in takes a moment to find its headset
+	Line        lineIn    `json:"line,omitempty" reduce:"empty"`         // its line-in, a second input
 	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
 }
 
@@ -60,6 +61,15 @@ type stranger struct {
 	Model int  `json:"model"`
 	There bool `json:"there,omitempty" reduce:"empty"` // when the agent starts
 }
+
+// lineIn is a second input of a model.
+type lineIn string
+
+const (
+	lineNone  lineIn = ""
+	lineMuted lineIn = "muted" // the mute acts on both inputs
+	lineOpen  lineIn = "open"  // the mute acts on the microphone only, and the sources say so; nothing mutes the line-in
+)
 
 // osMute is what a mute in the OS does to a device.
 type osMute string

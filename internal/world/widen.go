@@ -77,6 +77,57 @@ func (g *generator) widenModel(m *model) {
 	}
 }
 
+// inputs gives some models a line-in, and their sources a pick where the mute does not act on it. Some sources pick an input that there is
+// not. It has a random source of its own, as widen.
+func (g *generator) inputs(models []model) {
+	for i := range models {
+		m := &models[i]
+		if !g.one(3) {
+			continue
+		}
+		before := plain(scenario{Models: models[i : i+1]}).Models[0]
+		m.Line = pick(g, lineMuted, lineOpen)
+		for _, w := range m.Versions {
+			for _, r := range w.Sources {
+				switch {
+				case !r.mutes():
+				case g.one(5):
+					r.Says["pick"] = pickNone
+				case m.Line == lineOpen, g.one(4):
+					r.Says["pick"] = pickMicrophone
+				}
+			}
+		}
+		for v := range m.Versions {
+			if _, err := vendorCatalogue([]model{*m}, v); err != nil { // the check refuses it
+				*m = before
+				break
+			}
+		}
+	}
+}
+
+// The inputs that a source may pick.
+var (
+	pickMicrophone = object{"name_regex": "^Acme"}
+	pickNone       = object{"name_regex": "Boom"}
+)
+
+// isAbout reports whether the rule is about the input with the id.
+func (r rule) isAbout(id string) bool {
+	picked := r.Says["pick"]
+	return picked == nil || text(picked) == text(pickMicrophone) && !strings.HasPrefix(id, "line.")
+}
+
+// mutes reports whether the rule is about the mute.
+func (r rule) mutes() bool { return text(r.Says["field"]) == text(devices.HardwareMute) }
+
+// hasMute reports whether the catalogue says that the input with the id has a mute, or nothing about mutes.
+func (w entry) hasMute(id string) bool {
+	return !slices.ContainsFunc(w.Sources, rule.mutes) ||
+		slices.ContainsFunc(w.Sources, func(r rule) bool { return r.mutes() && r.isAbout(id) })
+}
+
 // unnumbered reports whether the reports of the channel have no numbers.
 func (t channel) unnumbered() bool { return t.Report == 0 && (t.Form == formLevel || !t.Form.shows()) }
 
