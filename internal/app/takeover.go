@@ -143,7 +143,7 @@ func (a *App) applyHandover(known control.Handover) error {
 	}
 	a.pauseKept = true // the other agent may have written the file since this one looked
 	a.engine.ApplyHandover(inputs, max(0, age))
-	a.report.Restore(clients)
+	a.report.Restore(clients, max(0, age))
 	if known.LogLevel != "" && a.current().Policy(logLevel) == "" {
 		return a.SetLogLevel(known.LogLevel)
 	}

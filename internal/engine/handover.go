@@ -25,6 +25,7 @@ func (e *Engine) Handover(heldFor time.Duration) (inputs []Input) {
 			if in.Push.TTL == 0 {
 				in.Push.TTL, in.Push.Holder = Span(heldFor), ""
 			}
+			in.Push.Age = Span(s.now.Sub(in.Push.At))
 			inputs = append(inputs, in)
 		})
 	})
@@ -61,6 +62,9 @@ func (in Input) aged(by Span) Input {
 		p := *in.Push
 		if p.TTL > 0 {
 			p.TTL = max(1, p.TTL-by) // ends at once if it is over
+		}
+		if p.Age > 0 {
+			p.Age += by
 		}
 		p.Seq = 0
 		in.Push = &p

@@ -215,3 +215,30 @@ func TestSettled(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// TestTheWallClockIsSetDuringAHandover: what was pushed is as old for the other agent as it is for this one.
+func TestTheWallClockIsSetDuringAHandover(t *testing.T) {
+	for _, by := range []time.Duration{0, 3 * time.Hour, -3 * time.Hour} {
+		run(t, []string{"audio"}, func(b *bench) {
+			b.see("audio")
+			next := b.successor()
+			b.pass(time.Minute)
+			b.see("audio", headsetAt("a"))
+			next.see("audio", headsetAt("a"))
+			b.pass(time.Minute)
+			b.push(suite(10*time.Minute, muteOn))
+			b.pass(time.Minute)
+			inputs := b.Handover(5 * time.Second)
+			for _, in := range inputs {
+				if in.Push != nil {
+					in.Push.At = in.Push.At.Round(0).Add(-by)
+				}
+			}
+			next.ApplyHandover(inputs, 0)
+			was, is := b.View().Leases, next.View().Leases
+			require.Len(t, is, 1, "%v", by)
+			require.Equal(t, devices.True, is[0].State[devices.HardwareMute], "%v", by)
+			require.Zero(t, was[0].Since[devices.HardwareMute].Compare(is[0].Since[devices.HardwareMute]), "%v", by)
+		})
+	}
+}

@@ -24,6 +24,7 @@ type Push struct {
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
+	Age     Span                          `json:"age,omitempty"`      // in a handover: how long ago that was; the wall clock may have been set since
 	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: its HID device has been away since
 }
 
@@ -129,7 +130,8 @@ type lease struct {
 // arrived turns the time of a push into one of the Engine's own clock. A file or another process has only the time of the wall clock, which
 // may have been set back since: nothing was said in the future.
 func (s *state) arrived(p Push) *Push {
-	p.At = s.now.Add(-max(0, s.now.Sub(cmp.Or(p.At, s.now))))
+	age := cmp.Or(time.Duration(p.Age), s.now.Sub(cmp.Or(p.At, s.now)))
+	p.At, p.Age = s.now.Add(-max(0, age)), 0
 	return &p
 }
 

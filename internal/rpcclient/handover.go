@@ -22,7 +22,8 @@ type KnownClient struct {
 	Port    local.Listener `json:"port,omitzero"`
 	Process local.Process  `json:"process,omitzero"`
 
-	TokensFull time.Time                   `json:"tokens_full,omitzero"` // when it has all of its tokens again
+	TokensFull time.Time                   `json:"tokens_full,omitzero"` // when it has all of its tokens again; zero: it has
+	TokensIn   time.Duration               `json:"tokens_in,omitempty"`  // until then; 0: of an older agent, or it has
 	Served     bool                        `json:"served,omitempty"`     // it was admitted
 	Answered   bool                        `json:"answered,omitempty"`   // it has answered the command
 	Over       Transport                   `json:"over,omitempty"`       // the transport of the last answer
@@ -30,6 +31,7 @@ type KnownClient struct {
 	Refused    map[Transport]*refusalError `json:"refused,omitempty"`    // why it refuses transports until it restarts
 	GivenUp    *refusalError               `json:"given_up,omitempty"`   // why nothing is tried until it restarts
 	Status     *Session                    `json:"status,omitempty"`     // while nothing is sent before its NextTry
+	RetryIn    time.Duration               `json:"retry_in,omitempty"`   // until then; 0: of an older agent
 	Waits      []time.Duration             `json:"waits,omitempty"`      // next waits after a lost connection and after a refusal
 	MayHold    *devices.Snapshot           `json:"may_hold,omitempty"`   // the last list that it was sent and has not refused
 }
@@ -48,9 +50,24 @@ func (c *Client) KnownClients() []KnownClient {
 	return read(c, func() []KnownClient { return slices.Clone(c.knownClients) })
 }
 
-// Restore makes Run start with what another agent knew. It must be called before Run.
-func (c *Client) Restore(known []KnownClient) {
-	c.locked(func() { c.knownClients = slices.Clone(known) })
+// Restore makes Run start with what another agent knew that long ago. It must be called before Run.
+func (c *Client) Restore(known []KnownClient, age time.Duration) {
+	known = slices.Clone(known)
+	for i := range known {
+		known[i].toldAt(time.Now().Add(-age))
+	}
+	c.locked(func() { c.knownClients = known })
+}
+
+// toldAt replaces the times of another process, whose wall clock may have been set since, by those of this one.
+func (l *KnownClient) toldAt(then time.Time) {
+	if l.TokensIn > 0 {
+		l.TokensFull = then.Add(l.TokensIn)
+	}
+	if l.Status != nil && l.RetryIn > 0 {
+		l.Status = new(*l.Status)
+		l.Status.NextTry = then.Add(l.RetryIn)
+	}
 }
 
 // HandoverDelay returns how long to wait until another agent can connect to all clients at once, because each has a token for it, and
@@ -134,9 +151,13 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := KnownClient{
-		Socket: p.socket, Port: p.port, Process: p.Process, TokensFull: p.bucket.full(), Answered: p.hasAnswered, Over: p.lastTransport,
+		Socket: p.socket, Port: p.port, Process: p.Process, Answered: p.hasAnswered, Over: p.lastTransport,
 		Served: p.admitted, Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
 		Waits: []time.Duration{p.retryBackoff.next, p.refusalBackoff.next},
+	}
+	now := time.Now()
+	if full := p.bucket.full(); full.After(now) {
+		l.TokensFull, l.TokensIn = full, full.Sub(now)
 	}
 	for tr, err := range p.refused {
 		if refusal, ok := errors.AsType[*refusalError](err); ok {
@@ -148,8 +169,8 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 		l.GivenUp = &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}
 	case known:
 		l.GivenUp = refusal
-	case p.attempt == nil && p.nextTry.After(time.Now()) && slices.Contains([]State{Connecting, Refused}, p.status.State):
-		l.Status = new(p.status)
+	case p.attempt == nil && p.nextTry.After(now) && slices.Contains([]State{Connecting, Refused}, p.status.State):
+		l.Status, l.RetryIn = new(p.status), p.status.NextTry.Sub(now)
 	}
 	return l
 }

@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestAnotherAgentGoesOn(t *testing.T) {
 					pass(time.Minute)
 					next.leave()
 					h.publish(devices.True)
-					h.Restore(next.KnownClients())
+					h.Restore(next.KnownClients(), 0)
 					h.run()
 					pass(time.Minute)
 					require.Equal(t, devices.True, mute(s))
@@ -306,7 +307,44 @@ func TestAHandoverWaitsForAProof(t *testing.T) {
 	})
 }
 
-// A clock that was set back makes no client wait longer than it might have to.
+// The clock on the wall may be set between two agents.
+func TestWhatIsHandedOverDoesNotDependOnTheWallClock(t *testing.T) {
+	for name, opts := range map[string]fakeserver.Options{
+		"a token": {Profile: fakeserver.Desktop, IPCDir: ipcDir},
+		"a wait":  {Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultOffline}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				v.client(v.program(100), opts)
+				h := v.reporting(Options{}, devices.True, 2*time.Second)
+				h.leave()
+				known := h.KnownClients()
+				require.Len(t, known, 1)
+				require.NotZero(t, known[0].TokensIn+known[0].RetryIn)
+				for _, by := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
+					seen := slices.Clone(known)
+					for i := range seen {
+						seen[i].TokensFull = seen[i].TokensFull.Add(-by)
+						if seen[i].Status != nil {
+							seen[i].Status = new(*seen[i].Status)
+							seen[i].Status.NextTry = seen[i].Status.NextTry.Add(-by)
+						}
+					}
+					next := New(Options{})
+					next.Restore(seen, time.Second)
+					for i, k := range next.KnownClients() {
+						require.Equal(t, known[i].TokensFull.Add(-time.Second), k.TokensFull)
+						if k.Status != nil {
+							require.Equal(t, known[i].Status.NextTry.Add(-time.Second), k.Status.NextTry)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// A clock that was set back while an older agent ran makes no client wait longer than it might have to.
 func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
 	for name, opts := range map[string]fakeserver.Options{
 		"a token": {Profile: fakeserver.Desktop, IPCDir: ipcDir},
@@ -320,13 +358,13 @@ func TestWhatIsHandedOverOutlivesAClockThatIsSetBack(t *testing.T) {
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				all := h.KnownClients()
 				for i := range all {
-					all[i].TokensFull = time.Now().Add(24 * time.Hour)
+					all[i].TokensFull, all[i].TokensIn, all[i].RetryIn = time.Now().Add(24*time.Hour), 0, 0
 					if all[i].Status != nil {
 						all[i].Status.NextTry = all[i].TokensFull
 					}
 				}
 				next := v.start(Options{})
-				next.Restore(all)
+				next.Restore(all, 0)
 				next.publish(devices.True)
 				pass(6 * time.Minute)
 				require.Equal(t, Ready, next.session().State, "%+v", next.session())
@@ -347,7 +385,7 @@ func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 		process.Kill()
 		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
 		next := v.start(Options{})
-		next.Restore(h.KnownClients())
+		next.Restore(h.KnownClients(), 0)
 		next.publish(devices.True)
 		pass(2 * time.Second)
 		require.Equal(t, devices.True, mute(s))
@@ -363,7 +401,7 @@ func TestAClientThatEndsDuringAHandoverIsNotWaitedFor(t *testing.T) {
 		h.leave()
 		process.Kill()
 		next := v.start(Options{})
-		next.Restore(h.KnownClients())
+		next.Restore(h.KnownClients(), 0)
 		pass(time.Minute)
 		wait, slow := next.HandoverDelay()
 		require.Zero(t, wait)

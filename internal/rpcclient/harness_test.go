@@ -161,7 +161,7 @@ func (m *machine) successor(h *harness, opts Options) *harness {
 	require.NoError(m.t, json.Unmarshal(text, &knownClients))
 	next := &harness{t: m.t}
 	next.Client = New(m.complete(next, opts))
-	next.Restore(knownClients)
+	next.Restore(knownClients, 0)
 	next.Publish(*h.newest)
 	next.generation = h.generation
 	next.run()

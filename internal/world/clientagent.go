@@ -66,7 +66,7 @@ func (c *clients) startAgent() {
 // report starts a client with what another agent knows of the programs, and publishes the last list.
 func (c *clients) report(known []rpcclient.KnownClient) {
 	c.reporter = rpcclient.New(c.options())
-	c.reporter.Restore(known)
+	c.reporter.Restore(known, 0)
 	c.endAgent = inBackground(c.reporter.Run)
 	c.mu.Lock()
 	last := c.last
@@ -76,8 +76,9 @@ func (c *clients) report(known []rpcclient.KnownClient) {
 	}
 }
 
-// leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait.
-func (c *clients) leave() (goOn func()) {
+// leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait. Meanwhile the wall
+// clock is set by clock.
+func (c *clients) leave(clock time.Duration) (goOn func()) {
 	if c.reporter == nil {
 		return func() {}
 	}
@@ -93,7 +94,7 @@ func (c *clients) leave() (goOn func()) {
 	c.endAgent(rpcclient.ErrHandover)
 	var known []rpcclient.KnownClient
 	text, err := json.Marshal(c.reporter.KnownClients())
-	if err = errors.Join(err, json.Unmarshal(text, &known)); err != nil {
+	if err = errors.Join(err, json.Unmarshal(clockSet(text, clock), &known)); err != nil {
 		c.violate("handed over", "%v", err)
 	}
 	c.reporter = nil

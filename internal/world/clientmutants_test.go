@@ -51,4 +51,7 @@ var clientMutants = []mutant{
 	{"what a client has accepted is offered again as it was", []edit{
 		{"internal/rpcclient/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
 	}},
+	{"the next agent believes the wall clock of the one before it", []edit{
+		{"internal/rpcclient/handover.go", "if l.TokensIn > 0 {", "if false {"},
+	}},
 }

@@ -33,6 +33,7 @@ func generate(seed uint64) scenario {
 	(&generator{rand.New(rand.NewPCG(seed, 6))}).siblings(s.Clients)
 	(&generator{rand.New(rand.NewPCG(seed, 9))}).inputs(s.Models)
 	sticks(&s, 7)
+	(&generator{rand.New(rand.NewPCG(seed, 10))}).clocks(s.Steps)
 	(&generator{rand.New(rand.NewPCG(seed, 8))}).refusals(s.Clients)
 	return plain(s)
 }
@@ -54,6 +55,15 @@ func (g *generator) replacements(s *scenario, pauses bool) {
 			step = scenarioStep{Do: pick(g, doPause, doPause, doResume), After: g.IntN(2000), MS: pick(g, 0, 1000, 20_000, 100_000)}
 		}
 		s.Steps = slices.Insert(s.Steps, g.IntN(len(s.Steps)+1), step)
+	}
+}
+
+// clocks has the wall clock set in some updates. It has a random source of its own, as replacements.
+func (g *generator) clocks(steps []scenarioStep) {
+	for i := range steps {
+		if steps[i].Do == doReplace && g.one(2) {
+			steps[i].Clock = pick(g, -7200, -20, 20, 10_800)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ func generateClients(seed uint64) scenario {
 	(&generator{rand.New(rand.NewPCG(seed, 4))}).replacements(&s, false)
 	(&generator{rand.New(rand.NewPCG(seed, 5))}).siblings(s.Clients)
 	sticks(&s, 6)
+	(&generator{rand.New(rand.NewPCG(seed, 8))}).clocks(s.Steps)
 	(&generator{rand.New(rand.NewPCG(seed, 7))}).refusals(s.Clients)
 	return plain(s)
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"time"
 
@@ -15,10 +16,10 @@ import (
 const heldFor = 5 * time.Second
 
 // replace makes another agent take over: it reads everything beside the old one for a while, and is told what only that one knows.
-// If a client cannot be connected to anew, the old agent goes on.
-func (d *desk) replace(during []scenarioStep, span time.Duration) {
+// If a client cannot be connected to anew, the old agent goes on. clock is by how much the wall clock is set meanwhile.
+func (d *desk) replace(during []scenarioStep, span, clock time.Duration) {
 	if len(d.Models) == 0 {
-		if goOn := d.clients.leave(); goOn != nil {
+		if goOn := d.clients.leave(clock); goOn != nil {
 			goOn()
 		}
 		return
@@ -44,7 +45,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 	published, _ := next.Settled()
 	var goOn func()
 	if published && !d.asleep {
-		goOn = d.clients.leave()
+		goOn = d.clients.leave(clock)
 	}
 	if goOn == nil {
 		d.note(ofDesk, "it is not replaced")
@@ -52,7 +53,7 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 		next.stop(nil)
 		return
 	}
-	d.handOver(old, next)
+	d.handOver(old, next, clock)
 	d.checkKept(old, next, present)
 	old.stop(nil)
 	goOn()
@@ -67,9 +68,10 @@ func (d *desk) replace(during []scenarioStep, span time.Duration) {
 }
 
 // handOver tells next what only old knows, encoded as in reality.
-func (d *desk) handOver(old, next *agentEngine) {
+func (d *desk) handOver(old, next *agentEngine, clock time.Duration) {
 	var inputs []engine.Input
 	text, err := json.Marshal(old.Handover(heldFor))
+	text = clockSet(text, clock)
 	if err = errors.Join(err, json.Unmarshal(text, &inputs)); err != nil {
 		d.violate("handed over", "%v", err)
 	}
@@ -80,6 +82,22 @@ func (d *desk) handOver(old, next *agentEngine) {
 	d.engineMu.Unlock()
 	d.note(ofDesk, "replaced: %s, list %s", text, asJSON{list.Wire()})
 	d.clients.publish(list)
+}
+
+// instants finds the times in a JSON text.
+var instants = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]+"`)
+
+// clockSet returns a JSON text that was written before the wall clock was set, with its times as seen by the clock now. The clock of the
+// bubble itself cannot be set.
+func clockSet(text []byte, by time.Duration) []byte {
+	return instants.ReplaceAllFunc(text, func(quoted []byte) []byte {
+		var at time.Time
+		if json.Unmarshal(quoted, &at) != nil {
+			return quoted
+		}
+		out, _ := json.Marshal(at.Add(-by))
+		return out
+	})
 }
 
 // attachTo tells an Engine which HID devices are open.

@@ -216,6 +216,7 @@ type scenarioStep struct {
 	Port   int            `json:"port,omitempty"`
 	MS     int            `json:"ms,omitempty"`
 	During []scenarioStep `json:"during,omitempty" reduce:"empty"`
+	Clock  int            `json:"clock,omitempty" reduce:"empty"` // Replace: by how many seconds the wall clock is set before it is over
 
 	Client    int             `json:"client,omitempty"`
 	Fault     string          `json:"fault,omitempty"`

@@ -64,7 +64,7 @@ var atDesk = map[action]func(*desk, scenarioStep){
 	doRun:     func(d *desk, s scenarioStep) { d.runSuite(s.N) },
 	doReload:  func(d *desk, s scenarioStep) { d.reload(s.N) },
 	doRestart: func(d *desk, _ scenarioStep) { d.restart() },
-	doReplace: func(d *desk, s scenarioStep) { d.replace(s.During, s.wait()) },
+	doReplace: func(d *desk, s scenarioStep) { d.replace(s.During, s.wait(), time.Duration(s.Clock)*time.Second) },
 	doPause:   func(d *desk, s scenarioStep) { d.pause(s.wait()) },
 	doResume:  func(d *desk, _ scenarioStep) { d.resume() },
 	doRest: func(d *desk, s scenarioStep) {
