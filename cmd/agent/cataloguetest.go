@@ -81,8 +81,8 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 			code = refuse(err)
 			continue
 		}
-		differences := t.Differences()
-		switch n := len(differences); {
+		differences, displaced := t.Differences(), t.displaced()
+		switch n := len(differences) + len(displaced); {
 		case n == 0:
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s, %s\n", t.path, count(t.Inputs, "input"), count(len(t.Lists), "list"))
 			continue
@@ -96,6 +96,9 @@ func testCatalogue(cmd *cobra.Command, file string, update bool) int {
 			code = max(code, exitFailed)
 		}
 		printDifferences(cmd.OutOrStdout(), differences)
+		for _, text := range displaced {
+			fmt.Fprintln(cmd.OutOrStdout(), text)
+		}
 	}
 	return code
 }
@@ -139,6 +142,7 @@ type trace struct {
 	text     []byte
 	byHand   bool
 	recorded []int // line number, from 1, of each list in the recording
+	behind   []int // line number of the last record in front of it that is no list
 	cause    []int // line number after which each list of the replay belongs
 }
 
@@ -151,25 +155,39 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 		return nil, err
 	}
 	t := &trace{path: path, text: text}
-	before := 0 // line number of the last record
+	before := 0 // line number of the last record that is no list
 	player := engine.NewPlayer(set, true)
 	t.Replayed, err = replay(cmd.ErrOrStderr(), path, bytes.NewReader(text), player, func(line int, r engine.Record, so engine.Replayed) {
 		switch {
 		case r.Header != nil:
 			t.byHand = !r.Header.Ticks
 		case r.List != nil:
-			t.recorded = append(t.recorded, line)
+			t.recorded, t.behind = append(t.recorded, line), append(t.behind, before)
 		}
 		for _, list := range so.Lists[len(t.cause):] {
-			if list.T < r.T {
+			if list.T < r.T || r.List != nil {
 				t.cause = append(t.cause, before)
 			} else {
 				t.cause = append(t.cause, line)
 			}
 		}
-		before = line
+		if r.List == nil {
+			before = line
+		}
 	})
 	return t, err
+}
+
+// displaced names the lists of a trace that was written by hand which come, but after another record than the one in front of them: a message
+// that must change nothing has made the list of the next one, for example.
+func (t *trace) displaced() (all []string) {
+	for _, p := range t.Pairs() {
+		if !t.byHand || !t.Same(p) || t.behind[p.Recorded] == t.cause[p.List] {
+			continue
+		}
+		all = append(all, fmt.Sprintf("the list in line %d comes after line %d, not after line %d", t.recorded[p.Recorded], t.cause[p.List], t.behind[p.Recorded]))
+	}
+	return all
 }
 
 // update replaces the lists in the file with those of the replay. Unchanged lines are kept byte for byte.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,23 @@ func TestCatalogueTest(t *testing.T) {
 	without := acme(t, "    traces: [traces/headset-700-mute.jsonl]\n", "")
 	o = sidetone(t, nil, "catalogue", "test", without)
 	require.Equal(t, output{exitOK, without + ": in order; no product names traces\n", ""}, o)
+}
+
+// TestCatalogueTestOfTheCause: a message that must change nothing and does makes the same list as the one behind it.
+func TestCatalogueTestOfTheCause(t *testing.T) {
+	t.Parallel()
+	catalogue, trace := vendor(t)
+	good := read(t, trace)
+	lines := strings.SplitAfter(good, "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, `{"t": "1.5s"`) })
+	early := strings.Replace(lines[at], "1.5s", "1.2s", 1)
+	require.NoError(t, os.WriteFile(trace, []byte(strings.Join(slices.Insert(lines, at, early), "")), 0o600))
+	o := sidetone(t, nil, "catalogue", "test", catalogue)
+	require.Equal(t, exitFailed, o.code)
+	require.Equal(t, fmt.Sprintf("%s: 1 difference\nthe list in line %d comes after line %d, not after line %d\n", trace, at+3, at+1, at+2), o.stdout)
+	require.Equal(t, exitOK, sidetone(t, nil, "catalogue", "test", "--update", catalogue).code)
+	require.Equal(t, exitOK, sidetone(t, nil, "catalogue", "test", catalogue).code)
+	require.NotEqual(t, good, read(t, trace))
 }
 
 // TestCatalogueTestUpdate rewrites lists, and nothing else.
