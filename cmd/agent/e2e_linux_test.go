@@ -84,7 +84,8 @@ func TestEchoCanceller(t *testing.T) {
 		d := running(t, sound)
 		other := headset700
 		other.Name, other.Serial, other.Description = "other", "A700-0002", "Acme Headset 700 (2)"
-		d.mute(d.plug(other), true)
+		second := d.plug(other)
+		d.mute(second, true)
 		d.hasList(pair("Acme Headset 700 (2)", true)...)
 		hs := d.plug(headset700)
 		d.mute(hs, false)
@@ -105,6 +106,30 @@ func TestEchoCanceller(t *testing.T) {
 				return len(list) == 5 && i >= 0 && list[i].EchoCancellation != nil && list[i].HardwareMute != nil && *list[i].HardwareMute == on
 			})
 		}
+		settled := d.client.Devices()
+
+		// The user has it record the other headset, and a microphone of which nothing is known, and the first again.
+		stream := map[testlab.SoundKind]string{testlab.PulseAudio: "Echo-Cancel Source Stream", testlab.PipeWire: "Echo-Cancel Capture"}[sound.Kind()]
+		foreign := testlab.Headset{Name: "foreign", Description: "Foreign", Vendor: "Foreign", VID: "1d6b", PID: "0001", Serial: "1"}
+		for _, step := range []struct {
+			what, source string
+			is           func(list []fakeserver.Device, i int) bool
+		}{
+			{"muted like the other headset", second.SourceName, func(list []fakeserver.Device, i int) bool {
+				return i >= 0 && list[i].HardwareMute != nil && *list[i].HardwareMute
+			}},
+			{"no word of a mute", d.plug(foreign).SourceName, func(list []fakeserver.Device, i int) bool { return i < 0 || list[i].HardwareMute == nil }},
+			{"unmuted like the first", hs.SourceName, func(list []fakeserver.Device, i int) bool {
+				return i >= 0 && list[i].HardwareMute != nil && !*list[i].HardwareMute
+			}},
+		} {
+			testlab.Eventually(t, step.what, func() bool {
+				require.NoError(t, sound.MoveStreams(d.ctx, "media.name", stream, step.source)) // WirePlumber overlooks some
+				list := d.client.Devices()
+				return step.is(list, cleaned(list))
+			})
+		}
+		d.hasList(settled...)
 		list := d.client.Devices()
 		i := cleaned(list)
 		e := list[i]

@@ -38,8 +38,7 @@ type source struct {
 	version     atomic.Pointer[string] // of the server, as it was read last
 	findUSB     usbFinder
 	fed         atomic.Bool // some source may be fed by a stream: the streams matter
-	asked       time.Time   // when the streams were read last
-	silent      bool        // the server does not tell when they are moved
+	moves       moves
 }
 
 // New returns the source "audio". It looks up the address of the sound server for every new connection.
@@ -48,6 +47,7 @@ func New(o Options) (platform.Source, error) { return newSource(o), nil }
 func newSource(o Options) *source {
 	a := &source{places: pulse.Places{Setting: o.Server, Getenv: o.Getenv, Etc: o.Etc, Run: o.Run}, name: o.Name, changed: signal.New()}
 	a.retry.notify = a.changed.Notify
+	a.moves = moves{getenv: a.places.Env, name: o.Name, notify: func() { a.mark(streamsChanged, 0) }}
 	a.mini = newCompanion(o.Alone, func() { a.mark(miniaudioChanged, 0) })
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
 	a.mixers.wanted = o.Controls
@@ -107,9 +107,9 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 	}
 	a.retry.worked()
 	endpoints := endpointsOf(a.last, a.findUSB)
-	a.silent = a.last.Server.OnPipeWire() && slices.ContainsFunc(a.last.Sources, func(s pulse.Source) bool {
+	a.moves.watch(ctx, a.last.Server.Cookie, a.last.Server.OnPipeWire() && slices.ContainsFunc(a.last.Sources, func(s pulse.Source) bool {
 		return a.last.Fed(s) && slices.ContainsFunc(endpoints, func(e devices.Endpoint) bool { return e.Virtual && e.ID == s.Name })
-	})
+	}))
 	a.mixers.fill(ctx, endpoints)
 	a.mini.join(a.server, endpoints)
 	return endpoints, nil
@@ -172,17 +172,18 @@ func (a *source) disconnect() {
 		_ = a.conn.Close()
 		a.conn = nil
 	}
-	a.silent = false
+	a.moves.forget()
 }
 
 // read brings a.last up to date. A mute is worth a question about its source alone: on a busy
 // server the whole list takes several times as long.
 func (a *source) read(ctx context.Context) (err error) {
 	what, index := a.pending.take()
-	if a.untilMoves() == 1 {
+	if a.moves.due(what&(allChanged|streamsChanged) != 0) {
 		what |= streamsChanged
 	}
 	if what == 0 || what&allChanged != 0 { // 0: nothing is known to have changed, asked to look afresh
+		a.moves.unsettled = true
 		return a.readAll(ctx)
 	}
 	if what&sourceChanged != 0 {
@@ -198,25 +199,14 @@ func (a *source) read(ctx context.Context) (err error) {
 }
 
 func (a *source) readStreams(ctx context.Context) (err error) {
-	a.asked = time.Now()
+	a.moves.asked = time.Now()
 	a.last.Outputs, err = a.conn.SourceOutputs(ctx)
 	return err
 }
 
-// movesInterval is how often streams are read because the server may not tell when one is moved. pipewire-pulse 0.3.65 does not.
-const movesInterval = time.Second
-
-// untilMoves returns how long to wait until the streams are read although no event has come; 1 ns if it is time, 0 for ever.
-func (a *source) untilMoves() time.Duration {
-	if !a.silent {
-		return 0
-	}
-	return max(time.Until(a.asked.Add(movesInterval)), 1)
-}
-
 func (a *source) readAll(ctx context.Context) (err error) {
 	a.fed.Store(true) // until it is known
-	a.asked = time.Now()
+	a.moves.asked = time.Now()
 	a.last, err = a.conn.Snapshot(ctx)
 	a.fed.Store(slices.ContainsFunc(a.last.Sources, pulse.Source.IsVirtual))
 	version := a.last.Server.PackageName + " " + a.last.Server.PackageVersion
@@ -255,7 +245,7 @@ func (a *source) Wait(ctx context.Context) error {
 	if a.conn != nil {
 		gone = a.conn.Done()
 	}
-	_, err := a.changed.Wait(ctx, cmp.Or(a.retry.wait(), a.untilMoves()), gone)
+	_, err := a.changed.Wait(ctx, cmp.Or(a.retry.wait(), a.moves.wait()), gone)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}

@@ -35,8 +35,8 @@ func (p Places) Find() (Location, error) {
 	switch {
 	case strings.TrimSpace(p.Setting) != "":
 		at.Sockets, err = fromServerList(p.Setting, "the setting sources.pulse_server", machineID)
-	case strings.TrimSpace(p.env("PULSE_SERVER")) != "":
-		at.Sockets, err = fromServerList(p.env("PULSE_SERVER"), "PULSE_SERVER", machineID)
+	case strings.TrimSpace(p.Env("PULSE_SERVER")) != "":
+		at.Sockets, err = fromServerList(p.Env("PULSE_SERVER"), "PULSE_SERVER", machineID)
 	case conf.server != "":
 		at.Sockets, err = fromServerList(conf.server, conf.path, machineID)
 	default:
@@ -45,8 +45,8 @@ func (p Places) Find() (Location, error) {
 	return at, err
 }
 
-// env returns a variable of the user's environment.
-func (p Places) env(name string) string {
+// Env returns a variable of the user's environment.
+func (p Places) Env(name string) string {
 	if p.Getenv == nil {
 		return ""
 	}
@@ -55,9 +55,9 @@ func (p Places) env(name string) string {
 
 // standard returns the sockets of servers that nothing names.
 func (p Places) standard() (sockets []string, err error) {
-	if dir := p.env("PULSE_RUNTIME_PATH"); dir != "" {
+	if dir := p.Env("PULSE_RUNTIME_PATH"); dir != "" {
 		sockets = append(sockets, filepath.Join(dir, "native"))
-	} else if dir := p.env("XDG_RUNTIME_DIR"); dir != "" {
+	} else if dir := p.Env("XDG_RUNTIME_DIR"); dir != "" {
 		sockets = append(sockets, filepath.Join(dir, "pulse", "native"))
 	}
 	if p.Run != "" {
@@ -140,14 +140,14 @@ func (p Places) cookie(configured string) []byte {
 }
 
 func (p Places) cookiePaths(configured string) []string {
-	if path := p.env("PULSE_COOKIE"); path != "" {
+	if path := p.Env("PULSE_COOKIE"); path != "" {
 		return []string{path}
 	}
 	var folders []string
-	if dir := p.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := p.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		folders = append(folders, filepath.Join(dir, "pulse"))
 	}
-	home := p.env("HOME")
+	home := p.Env("HOME")
 	if home != "" {
 		folders = append(folders, filepath.Join(home, ".config", "pulse"))
 	}

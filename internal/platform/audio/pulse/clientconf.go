@@ -42,12 +42,12 @@ func (p Places) clientConf() (conf clientConf, err error) {
 }
 
 func (p Places) clientConfPaths() (paths []string) {
-	if path := p.env("PULSE_CLIENTCONFIG"); path != "" {
+	if path := p.Env("PULSE_CLIENTCONFIG"); path != "" {
 		return []string{path}
 	}
-	if dir := p.env("PULSE_CONFIG_PATH"); dir != "" {
+	if dir := p.Env("PULSE_CONFIG_PATH"); dir != "" {
 		paths = append(paths, filepath.Join(dir, "client.conf"))
-	} else if home := p.env("HOME"); home != "" { // the library does not look at XDG_CONFIG_HOME here
+	} else if home := p.Env("HOME"); home != "" { // the library does not look at XDG_CONFIG_HOME here
 		paths = append(paths, filepath.Join(home, ".pulse", "client.conf"), filepath.Join(home, ".config", "pulse", "client.conf"))
 	}
 	if p.Etc != "" {

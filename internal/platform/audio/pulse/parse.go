@@ -121,7 +121,8 @@ func serverInfo(d *decoder) ServerInfo {
 	d.skip(tagString, tagString, tagSampleSpec) // user, host
 	s.DefaultSink = defaultName(d)
 	s.DefaultSource = defaultName(d)
-	d.skip(tagU32, tagChannelMap) // cookie
+	s.Cookie = d.u32()
+	d.skip(tagChannelMap)
 	return s
 }
 

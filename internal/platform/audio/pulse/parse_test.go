@@ -145,7 +145,7 @@ func TestDefaultNames(t *testing.T) {
 		e.channelMap()
 		info, err := parse(e.b, ourVersion, serverInfo)
 		require.NoError(t, err)
-		require.Equal(t, ServerInfo{PackageName: "x", PackageVersion: "x", DefaultSink: "sink", DefaultSource: want}, info)
+		require.Equal(t, ServerInfo{PackageName: "x", PackageVersion: "x", DefaultSink: "sink", DefaultSource: want, Cookie: 1}, info)
 	}
 }
 

@@ -86,6 +86,7 @@ type ServerInfo struct {
 	PackageVersion string
 	DefaultSink    string // name, "" if none
 	DefaultSource  string
+	Cookie         uint32 `json:"-"` // tells this run of the server from others; PipeWire's own protocol has the same
 }
 
 // OnPipeWire reports whether it is PipeWire.
