@@ -113,6 +113,16 @@ func (m *memory) add(a acquaintance) {
 	m.changed.Notify()
 }
 
+// forget notes that the client a has ended although its place is still there, which was a relay's.
+func (m *memory) forget(a acquaintance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.known)
+	if m.known = slices.DeleteFunc(m.known, a.same); len(m.known) < before {
+		m.changed.Notify()
+	}
+}
+
 // acquaintance returns how p, at this location, is remembered.
 func (c *Client) acquaintance(p *peer, at location) acquaintance {
 	a := acquaintance{Socket: at.socket.ID, Port: at.port.ID, PID: at.PID}

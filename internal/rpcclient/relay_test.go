@@ -79,6 +79,26 @@ func TestAClientBehindARelayHasItsListSoonAfterEachRestart(t *testing.T) {
 	}
 }
 
+// What one client has answered says nothing of the next one behind the same relay: a program that does not know the command is no client
+// that is busy and may hold a mute.
+func TestTheNextClientBehindARelayIsAnotherOne(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *machine) {
+		v.lineages[200] = local.Lineage{Exe: "/usr/bin/socat", Parents: []int{1}, Started: 4711}
+		v.forkingRelay(v.program(200))
+		h := v.start(Options{})
+		h.publish(devices.True)
+		s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: inSandbox, NoTCP: true})
+		pass(2 * time.Second)
+		require.Equal(t, Ready, h.session().State)
+		s.Stop()
+		pass(5 * time.Second)
+		v.client(v.program(101), fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: inSandbox, NoTCP: true})
+		pass(time.Minute)
+		require.Equal(t, Unsupported, h.session().State)
+		require.Empty(t, h.session().Muted)
+	})
+}
+
 // A relay may be left without a client for ever.
 func TestARelayWithoutAClientIsTriedSeldomInTheLongRun(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
