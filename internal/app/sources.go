@@ -6,7 +6,6 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
-	"sidetone/internal/engine"
 	"sidetone/internal/hid"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/audio"
@@ -73,7 +72,7 @@ func (a *App) openSources(rules *hid.Rules) error {
 		return err
 	}
 	if path := set.Config.Push.StateFile; path != "" {
-		states, err := newStateFile(path, a.log, func(p engine.Push) (engine.Pushed, error) { return a.engine.Push(p) })
+		states, err := newStateFile(path, a.log, a.push)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/hidio"
 	"sidetone/internal/platform/power"
 	"sidetone/internal/signal"
 	"sidetone/internal/testlab"
@@ -471,4 +472,32 @@ func TestStateFileFromBeforeTheStart(t *testing.T) {
 	require.Len(t, pushed, 1)
 	require.Empty(t, f.Notes())
 	require.Greater(t, time.Since(power.Started()), time.Second)
+}
+
+// lookingHID tells when the queues of all devices are looked at.
+type lookingHID struct {
+	hidio.Devices
+	looked signal.Signal
+}
+
+func (h *lookingHID) Look() { h.looked.Notify() }
+
+// After a state in a file, too, a report of a device that has long been silent is known to be newer: it ends a mute that is over.
+func TestStateFileHasDevicesLookedAt(t *testing.T) {
+	set := bareSettings(t)
+	set.Config.Push.StateFile = filepath.Join(t.TempDir(), "states.json")
+	content := `[{"product": "acme-headset-700", "owner": "suite", "ttl_ms": 7200000, "state": {"hardware_mute": true}}]`
+	require.NoError(t, os.WriteFile(set.Config.Push.StateFile, []byte(content), 0o600))
+	a := newApp(t, Options{Settings: set})
+	h := &lookingHID{looked: signal.New()}
+	a.hid = h
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = a.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	select {
+	case <-h.looked:
+	case <-time.After(patience):
+		require.Fail(t, "never looked")
+	}
 }
