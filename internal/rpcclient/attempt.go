@@ -46,7 +46,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	on := c.outcomeOf(p, r)
 	if on == onUnheard { // whoever had been behind the relay has ended, and its tokens with it
 		p.bucket.setFull(time.Time{})
-		c.memory.forget(c.acquaintance(p, r.at))
+		c.memory.forget(c.keyOf(p, r.at))
 	}
 	if p.changedSince(r.at) || on == onUnheard {
 		p.hasAnswered, p.hasGreeted = false, false

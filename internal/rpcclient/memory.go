@@ -25,12 +25,12 @@ const maxRemembered = 32
 // does not know the command (rule R48).
 type memory struct {
 	mu      sync.Mutex
-	known   []acquaintance // the oldest first
+	known   []clientKey // the oldest first
 	changed signal.Signal
 }
 
-// acquaintance is a client that has answered.
-type acquaintance struct {
+// clientKey tells a client that has answered from others, and from the next one in its place.
+type clientKey struct {
 	Socket  string `json:"socket,omitempty"` // its identity; where the system shows none, its path
 	Port    uint64 `json:"port,omitempty"`   // the identity of the listener
 	PID     int    `json:"pid,omitempty"`
@@ -38,7 +38,7 @@ type acquaintance struct {
 }
 
 // same reports whether a and b are the same client since the same start. A process may open its socket anew.
-func (a acquaintance) same(b acquaintance) bool {
+func (a clientKey) same(b clientKey) bool {
 	samePlace := a.Socket != "" && a.Socket == b.Socket || a.Port != 0 && a.Port == b.Port
 	return (samePlace || a.Started != 0) && a.PID == b.PID && a.Started == b.Started
 }
@@ -53,7 +53,7 @@ func (m *memory) read(store Store) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var known []acquaintance
+	var known []clientKey
 	if err == nil {
 		err = json.Unmarshal(text, &known)
 	}
@@ -90,14 +90,14 @@ func (m *memory) write(ctx context.Context, store func() Store, failed func(erro
 	}
 }
 
-func (m *memory) knows(a acquaintance) bool {
+func (m *memory) knows(a clientKey) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.ContainsFunc(m.known, a.same)
 }
 
 // add notes that the client a has answered.
-func (m *memory) add(a acquaintance) {
+func (m *memory) add(a clientKey) {
 	if a.Socket == "" && a.Port == 0 {
 		return // it could not be told from another one
 	}
@@ -114,7 +114,7 @@ func (m *memory) add(a acquaintance) {
 }
 
 // forget notes that the client a has ended although its place is still there, which was a relay's.
-func (m *memory) forget(a acquaintance) {
+func (m *memory) forget(a clientKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := len(m.known)
@@ -123,9 +123,9 @@ func (m *memory) forget(a acquaintance) {
 	}
 }
 
-// acquaintance returns how p, at this location, is remembered.
-func (c *Client) acquaintance(p *peer, at location) acquaintance {
-	a := acquaintance{Socket: at.socket.ID, Port: at.port.ID, PID: at.PID}
+// keyOf returns how p, at this location, is remembered.
+func (c *Client) keyOf(p *peer, at location) clientKey {
+	a := clientKey{Socket: at.socket.ID, Port: at.port.ID, PID: at.PID}
 	c.locked(func() {
 		if p.lineagePID == at.PID {
 			a.Started = p.lineage.Started

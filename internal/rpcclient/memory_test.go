@@ -117,13 +117,13 @@ func TestMemoryIsBoundedAndForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	c := New(Options{ClientID: clientID})
 	for i := range maxRemembered + 1 {
-		c.memory.add(acquaintance{Socket: "1:2:3", PID: 1 + i, Started: 7})
+		c.memory.add(clientKey{Socket: "1:2:3", PID: 1 + i, Started: 7})
 	}
-	c.memory.add(acquaintance{PID: 4711}) // nothing tells it from the next process with this pid
+	c.memory.add(clientKey{PID: 4711}) // nothing tells it from the next process with this pid
 	require.Len(t, c.memory.known, maxRemembered)
-	require.False(t, c.memory.knows(acquaintance{Socket: "1:2:3", PID: 1, Started: 7}))
-	require.True(t, c.memory.knows(acquaintance{Socket: "1:2:3", Port: 5, PID: 2, Started: 7}))
-	require.False(t, c.memory.knows(acquaintance{Socket: "1:2:3", PID: 2, Started: 8}))
+	require.False(t, c.memory.knows(clientKey{Socket: "1:2:3", PID: 1, Started: 7}))
+	require.True(t, c.memory.knows(clientKey{Socket: "1:2:3", Port: 5, PID: 2, Started: 7}))
+	require.False(t, c.memory.knows(clientKey{Socket: "1:2:3", PID: 2, Started: 8}))
 }
 
 // brokenStore cannot be read.
@@ -143,7 +143,7 @@ func TestABrokenMemoryIsEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{ClientID: clientID, Memory: store})
 			require.Empty(t, c.memory.known)
-			require.False(t, c.memory.knows(acquaintance{Socket: "1:2:3"}))
+			require.False(t, c.memory.knows(clientKey{Socket: "1:2:3"}))
 		})
 	}
 }

@@ -15,7 +15,7 @@ type sessionObserver struct {
 	*Client
 	p            *peer
 	to           Address
-	who          acquaintance
+	who          clientKey
 	paced        bool      // each list costs a token of the client
 	refusedUntil time.Time // when a refused list is sent again
 

@@ -302,7 +302,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	p.hasGreeted = true
 	c.logOnce(p, "connected", "to", to)
 	c.opts().OnEvent(event, conn.over)
-	who := c.acquaintance(p, conn.at)
+	who := c.keyOf(p, conn.at)
 	answered := p.hasAnswered || conn.answered || c.memory.knows(who)
 	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
 	s := &session{
