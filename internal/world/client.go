@@ -261,7 +261,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
-	case d.replacing && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
+	case d.replacing && p.Err == nil && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
 		k.violate("emptied", "got an empty list over %s while one agent goes on in place of another", p.Transport)
 	case p.ClientID != clientID:
 	case p.Err != nil && (p.Fault == fakeserver.FaultError || p.Fault == fakeserver.FaultNone && k.refuses(p.Devices) != ""):

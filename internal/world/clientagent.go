@@ -77,8 +77,8 @@ func (c *clients) report(known []rpcclient.KnownClient) {
 }
 
 // leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait. Meanwhile the wall
-// clock is set by clock.
-func (c *clients) leave(clock time.Duration) (goOn func()) {
+// clock is set by clock. during calls what waits for clients, and may let other things happen.
+func (c *clients) leave(clock time.Duration, during func(func())) (goOn func()) {
 	if c.reporter == nil {
 		return func() {}
 	}
@@ -91,7 +91,7 @@ func (c *clients) leave(clock time.Duration) (goOn func()) {
 		}
 	}
 	c.setReplacing(true)
-	c.endAgent(rpcclient.ErrHandover)
+	during(func() { c.endAgent(rpcclient.ErrHandover) })
 	var known []rpcclient.KnownClient
 	text, err := json.Marshal(c.reporter.KnownClients())
 	if err = errors.Join(err, json.Unmarshal(clockSet(text, clock), &known)); err != nil {

@@ -16,7 +16,6 @@ type knownFault struct {
 
 // knownFaults go with the rebuilding of rpcclient and of the update. A fault that is mended is removed here.
 var knownFaults = []knownFault{
-	{"V7: two agents ask one device", []string{"known"}, func(s scenario, _ int) bool { return s.does(doReplace) && s.asks() }},
 	{"V14: the next agent waits for a token of which this one does not know that it is spent", []string{"late", "farewell", "rest"},
 		func(s scenario, client int) bool {
 			return s.does(doReplace) && (s.spends(client) || s.looksLikeTwo(client))
