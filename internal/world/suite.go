@@ -198,6 +198,9 @@ func (d *desk) stillSays(h *headset, v devices.Tri) bool {
 // tells whether the headset is there, the agent must have heard it all the while.
 func (d *desk) whyHeld(h *headset) string {
 	linked := len(h.entry(d.version).Link) > 0
+	if h.NoAudio { // no card of it shows that it stays while its endpoints go
+		return ""
+	}
 	for _, s := range d.suites {
 		for _, w := range s.statements {
 			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence ||
