@@ -83,7 +83,7 @@ func (c *Client) admit(p *peer) bool {
 		switch {
 		case q == p:
 			before = false
-		case c.opts().Clients == FirstClient && (q.admitted || before && !p.admitted && q.running && !q.probeIsSlow), blocks(p, q):
+		case c.opts().Clients == FirstClient && goesFirst(q, p, before), blocks(p, q):
 			if p.admitted { // others may wait for that to end
 				p.admitted = false
 				c.notifyAll()
@@ -93,6 +93,20 @@ func (c *Client) admit(p *peer) bool {
 	}
 	p.admitted = true
 	return true
+}
+
+// goesFirst reports whether q is to be talked to rather than p, if only one of them may be. before: q comes before p in the order of a
+// search. One that was silent comes after all others. mu is held.
+func goesFirst(q, p *peer, before bool) bool {
+	switch {
+	case q.admitted:
+		return true
+	case p.admitted, !q.running, q.probeIsSlow:
+		return false
+	case q.silent != p.silent:
+		return p.silent
+	}
+	return before
 }
 
 // blocks reports whether the port p may not be talked to because it may belong to the client q, which
@@ -105,12 +119,18 @@ func maybeSameClient(p, q *peer) bool {
 	return p != q && p.portOnly && q.socketOnly && !unrelated(p.lineagePID, q.lineagePID, p.lineage, q.lineage)
 }
 
-// isSurplus reports whether p is talked to, but not the first such client although new settings allow only one.
+// isSurplus reports whether p is talked to although only one client may be, and it is not the first such client, as after a change of
+// the settings, or is silent while another one waits for its turn.
 func (c *Client) isSurplus(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.opts().Clients != FirstClient || !p.admitted {
+		return false
+	}
 	first := slices.IndexFunc(c.peers, func(q *peer) bool { return q.admitted })
-	return c.opts().Clients == FirstClient && p.admitted && c.peers[first] != p
+	return c.peers[first] != p || p.silent && slices.ContainsFunc(c.peers, func(q *peer) bool {
+		return q.waiting && !q.silent && !blocks(q, p)
+	})
 }
 
 // mustYield reports whether the port p is talked to although a client that may be the same one has sent

@@ -50,7 +50,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	if p.changedSince(r.at) || on == onUnheard {
 		p.hasAnswered, p.hasGreeted = false, false
-		c.locked(func() { p.lastTransport = "" })
+		c.locked(func() { p.lastTransport, p.silent = "", false })
 		c.forgetRefusals(p)
 	}
 	state := c.applyOutcome(p, on)

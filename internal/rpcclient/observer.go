@@ -44,7 +44,7 @@ func (o *sessionObserver) delivered(d Delivery) {
 	})
 	clear(o.p.logged)
 	o.locked(func() {
-		o.loggedReason, o.p.askOnceMore, o.p.commandUnknown = "", false, false
+		o.loggedReason, o.p.askOnceMore, o.p.commandUnknown, o.p.silent = "", false, false, false
 		o.supersede(o.p, &d.Snapshot)
 	})
 	o.opts().OnDelivery(d)
@@ -126,23 +126,24 @@ func (o *sessionObserver) refused(err error, again time.Time, newest devices.Sna
 }
 
 // unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
-// the answer comes after all, the client was merely busy. If only one client is to be talked to, the
-// session ends to make room for another.
+// the answer comes after all, the client was merely busy. If only one client is to be talked to, the session of one that says that it
+// does not know the command ends to make room for another; that of one that says nothing, only when there is another.
 func (o *sessionObserver) unsupported(err error) (end error) {
 	var again bool
 	o.locked(func() {
 		again, o.p.askOnceMore = o.p.askOnceMore, false
 		o.p.commandUnknown = !errors.Is(err, errUnsupported)
+		o.p.silent = !o.p.commandUnknown
 	})
 	if again {
 		return errReconnect
 	}
 	o.applySessionOutcome(o.p, onUnanswered, func(s *Session) { *s = Session{Address: o.to, Error: err.Error(), Reason: reasonOf(err)} })
 	o.logOnce(o.p, "client does not know certified devices", "client", o.to, "reason", err, remedy(err))
-	if o.opts().Clients == FirstClient {
+	if o.opts().Clients == FirstClient && !o.p.silent {
 		return err
 	}
-	o.attemptChanged.Notify() // there may be a better transport
+	o.attemptChanged.Notify() // there may be a better transport, or another client
 	return nil
 }
 

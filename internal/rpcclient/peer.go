@@ -47,6 +47,7 @@ type peer struct {
 	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
 	hadSession     bool                // there was a session with it
 	admitted       bool                // it may be talked to
+	silent         bool                // it has not answered any list, which is a guess: it is the last one to be talked to alone
 	proof          *Proof              // of its port; nil: the free one, or none
 	inheritedProof *Proof              // given to another agent; nil: none, or it was used
 	progress                           // of the attempt that runs

@@ -210,3 +210,50 @@ func TestSessionSurvivesItsSocketBeforeTheFirstAnswer(t *testing.T) {
 		require.Empty(t, s.Devices())
 	})
 }
+
+// TestTheOnlyClientMayBeSilent: where only the first client is to be served, one that does not answer is not given up while there is no
+// other.
+func TestTheOnlyClientMayBeSilent(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 1}})
+		opts := quick()
+		opts.Local, opts.Clients = m, FirstClient
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+		h.publish(devices.False)
+		eventually(t, "ready", func() bool { return h.Status().State == Ready })
+		require.Equal(t, devices.False, mute(s))
+		require.Equal(t, 1, s.Connections(), "over the same link")
+	})
+}
+
+// TestASilentClientMakesRoom for another one, and takes its place again when that has ended.
+func TestASilentClientMakesRoom(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		first := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true, Fault: fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}})
+		m.own(first.IPCPath(), local.Process{PID: 100, UID: someUser})
+		opts := quick()
+		opts.Local, opts.Clients = m, FirstClient
+		h := m.start(opts)
+		h.publish(devices.True)
+		eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
+		require.Equal(t, 1, first.Connections())
+
+		second := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true})
+		m.own(second.IPCPath(), local.Process{PID: 200, UID: someUser})
+		m.appear()
+		has(t, second, devices.True)
+		eventually(t, "the silent one waits", func() bool {
+			st := h.Status().Sessions
+			return len(st) == 2 && st[0].State == Waiting && st[1].State == Ready
+		})
+		last := first.Payloads()[len(first.Payloads())-1]
+		require.Empty(t, last.Devices, "it has the farewell")
+
+		require.NoError(t, first.SetFault(fakeserver.Fault{}))
+		second.Stop()
+		m.appear()
+		has(t, first, devices.True)
+	})
+}
