@@ -363,7 +363,9 @@ func TestVirtualEndpointOfUnknownHardware(t *testing.T) {
 	require.Equal(t, []health.Code{health.WhyMicrophoneUnknown}, why(HardwareMute))
 	require.Equal(t, []health.Code{health.WhyMicrophoneUnknown, health.WhyMicrophoneUnknown}, why(NoiseSuppression), "the push, too")
 	require.Equal(t, []health.Code{"", health.WhyMicrophoneUnknown}, why(AutomaticGainControl), "an effect is the endpoint's own")
-	in.Endpoints[2].Master = "mic"
+	in.Endpoints = endpoints{mic, virtual("echo", "")}
+	require.Equal(t, states{"mic": True}, flagsOf(resolveReadings(t, cat, in), HardwareMute), "it may record no microphone at all")
+	in.Endpoints = endpoints{mic, builtin, virtual("echo", "mic")}
 	require.Equal(t, []health.Code{""}, why(HardwareMute))
 	s = resolveReadings(t, cat, in)
 	require.Equal(t, states{"mic": True, "echo": True}, flagsOf(s, HardwareMute))
