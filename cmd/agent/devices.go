@@ -119,7 +119,11 @@ func printCards(w io.Writer, cards []devices.Hardware) {
 	for _, h := range cards {
 		fmt.Fprintln(w)
 		line(w, "-  card  %s", cmp.Or(h.Name, h.VID+":"+h.PID))
-		line(w, "   because  its profile has no microphone")
+		if h.OutputsOnly {
+			line(w, "   because  none of its profiles has a microphone")
+		} else {
+			line(w, "   because  its profile has no microphone")
+		}
 	}
 }
 

@@ -14,6 +14,8 @@ type Hardware struct {
 	Plugged bool `json:"plugged,omitempty"`
 	// Sound: it is a sound card, listed together with all endpoints that its profile makes at the moment.
 	Sound bool `json:"sound,omitempty"`
+	// OutputsOnly: no profile of this sound card makes a microphone, whichever is chosen.
+	OutputsOnly bool `json:"outputs_only,omitempty"`
 	// The identity, in the form of an Endpoint and equal to that of the device's endpoints.
 	Bus       Bus    `json:"bus,omitempty"`
 	VID       string `json:"vid,omitempty"`
@@ -63,7 +65,7 @@ func (m *matcher) ofHardware(h *Hardware) (list []*product) {
 }
 
 // WithoutMicrophone returns the sound cards of products whose microphone is to be reported, if neither the card nor its unit has one at the
-// moment: their profile is off, or has outputs only. A card is left out if it may be of a product without a microphone, or of another
+// moment: their profile is off, or has outputs only, as all of them may have. A card is left out if it may be of a product without a microphone, or of another
 // vendor's device with the same ids.
 func (g *Grouping) WithoutMicrophone(list []Hardware) (without []Hardware) {
 	for _, h := range list {

@@ -52,14 +52,17 @@ func (d *examination) devices() {
 }
 
 // withoutMicrophone adds the sound cards whose profile has no microphone, and returns whether there are any. One beside a microphone
-// may be meant: a headset that is connected by radio and by Bluetooth.
+// may be meant: a headset that is connected by radio and by Bluetooth. One that has none in any profile may be made so.
 func (d *examination) withoutMicrophone() bool {
-	how := health.Problem
-	if len(d.microphones()) > 0 {
-		how = health.Info
-	}
 	for _, h := range d.Devices.WithoutMicrophone {
-		d.add(how, health.DeviceNoMicrophone, cmp.Or(h.Name, h.VID+":"+h.PID), nil)
+		how, args := health.Problem, health.Args{}
+		if h.OutputsOnly {
+			how, args["outputs_only"] = health.Warning, "true"
+		}
+		if len(d.microphones()) > 0 {
+			how = health.Info
+		}
+		d.add(how, health.DeviceNoMicrophone, cmp.Or(h.Name, h.VID+":"+h.PID), args)
 	}
 	return len(d.Devices.WithoutMicrophone) > 0
 }

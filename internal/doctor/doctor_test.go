@@ -135,6 +135,11 @@ func TestDiagnose(t *testing.T) {
 		{"a card with outputs only", func(p *doctortest.Machine) {
 			p.Endpoints, p.Hardware = p.Endpoints[1:], []devices.Hardware{doctortest.Card("0700")}
 		}, "devices", health.Problem, "its profile has no microphone", "Choose a profile"},
+		{"a card that has outputs only in each profile", func(p *doctortest.Machine) {
+			card := doctortest.Card("0700")
+			card.OutputsOnly = true
+			p.Endpoints, p.Hardware = nil, []devices.Hardware{card}
+		}, "devices", health.Warning, "Acme 0700 is plugged in, but none of its profiles has a microphone", "If it has a microphone, the system does not support it"},
 		{"a card with outputs only, beside a microphone", func(p *doctortest.Machine) {
 			p.Hardware = []devices.Hardware{doctortest.Card("0700"), doctortest.Card("0710")}
 		}, "devices", health.Info, "Acme 0710 is plugged in, but its profile has no microphone", "Choose a profile"},

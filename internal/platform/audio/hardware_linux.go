@@ -16,7 +16,7 @@ func hardwareOf(s pulse.Snapshot, findUSB usbFinder, connections int) (list []de
 		e := endpointOf(pulse.Device{Card: c.Index}, s.Cards, findUSB)
 		list = append(list, devices.Hardware{
 			ID: cardID(c, findUSB, connections), Name: c.Properties["device.description"],
-			Sound: true, Bus: e.Bus, VID: e.VID, PID: e.PID, Serial: e.Serial, Container: e.Container,
+			Sound: true, OutputsOnly: c.OutputsOnly, Bus: e.Bus, VID: e.VID, PID: e.PID, Serial: e.Serial, Container: e.Container,
 		})
 	}
 	return list

@@ -17,11 +17,11 @@ func TestHardwareIsThatOfTheCards(t *testing.T) {
 	}
 	s := pulse.Snapshot{Cards: []pulse.Card{
 		{Index: 4, Properties: map[string]string{"device.description": "Acme 700", "device.bus": "usb", "sysfs.path": "/devices/usb1/1-2/sound/card1"}},
-		{Index: 7, Properties: map[string]string{"device.description": "Acme 800", "device.bus": "bluetooth", "device.string": "00:11:22:AA:BB:CC"}},
+		{Index: 7, OutputsOnly: true, Properties: map[string]string{"device.description": "Acme 800", "device.bus": "bluetooth", "device.string": "00:11:22:AA:BB:CC"}},
 	}}
 	require.Equal(t, []devices.Hardware{
 		{ID: "1/4", Name: "Acme 700", Sound: true, Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:1-2"},
-		{ID: "1/7", Name: "Acme 800", Sound: true, Bus: devices.Bluetooth, Container: "bluetooth:00:11:22:aa:bb:cc"},
+		{ID: "1/7", Name: "Acme 800", Sound: true, OutputsOnly: true, Bus: devices.Bluetooth, Container: "bluetooth:00:11:22:aa:bb:cc"},
 	}, hardwareOf(s, findUSB, 1))
 	s.Sinks = []pulse.Sink{{Device: pulse.Device{Name: "speaker", Card: 4}}}
 	speaker := endpointsOf(s, findUSB)[0]

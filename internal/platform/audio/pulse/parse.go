@@ -88,9 +88,14 @@ func sourceOutput(d *decoder) SourceOutput {
 func card(d *decoder) Card {
 	c := Card{Index: d.u32()}
 	d.skip(tagString, tagU32, tagString) // name, owner module, driver
+	profiles, record := 0, false
 	for range d.entries {
-		d.skip(tagString, tagString, tagU32, tagU32, tagU32, tagU32) // a profile: name, description, sinks, sources, priority, available
+		d.skip(tagString, tagString, tagU32) // a profile: name, description, sinks
+		record = d.u32() > 0 || record
+		d.skip(tagU32, tagU32) // priority, available: a profile may become so
+		profiles++
 	}
+	c.OutputsOnly = profiles > 0 && !record
 	d.skip(tagString) // active profile
 	c.Properties = d.props()
 	for range d.entries {

@@ -132,6 +132,35 @@ func TestCardOfEachVersion(t *testing.T) {
 	}
 }
 
+// A card may have a microphone if one of its profiles has, whichever is active; nothing is known of one without profiles.
+func TestCardWithOutputsOnly(t *testing.T) {
+	for _, c := range []struct {
+		sources []uint32 // of each profile
+		want    bool
+	}{{nil, false}, {[]uint32{0}, true}, {[]uint32{0, 0}, true}, {[]uint32{0, 1}, false}, {[]uint32{1, 0}, false}} {
+		var e encoder
+		e.u32(1)
+		e.str("card")
+		e.u32(6)
+		e.str("driver")
+		e.u32(uint32(len(c.sources)))
+		for _, n := range c.sources {
+			e.str("name")
+			e.str("Profile")
+			e.u32(1)
+			e.u32(n)
+			e.u32(60)
+			e.u32(0)
+		}
+		e.str("name")
+		e.props(nil)
+		e.u32(0)
+		cards, err := parse(e.b, ourVersion, listOf(card))
+		require.NoError(t, err)
+		require.Equal(t, c.want, cards[0].OutputsOnly, c.sources)
+	}
+}
+
 func TestDefaultNames(t *testing.T) {
 	for name, want := range map[string]string{"": "", "mic": "mic", "@DEFAULT_SOURCE@": ""} {
 		var e encoder

@@ -61,8 +61,9 @@ type Sink struct{ Device }
 
 // Card is a piece of hardware with sources and sinks.
 type Card struct {
-	Index      uint32
-	Properties map[string]string
+	Index       uint32
+	OutputsOnly bool `json:",omitempty"` // none of its profiles makes a source
+	Properties  map[string]string
 }
 
 // SourceOutput is a stream that records, of a program or of a part of the server, such as the microphone's side of an echo canceller.
