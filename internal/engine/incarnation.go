@@ -173,20 +173,27 @@ func (s *state) wasThere(p Push) bool {
 
 // pastUnit is an incarnation of which a recording cannot show all by what is there when it begins.
 type pastUnit struct {
-	Unit   string   `json:"unit"`
-	Missed []string `json:"missed"` // the sources that have not seen it all the while
+	Unit   string    `json:"unit"`
+	Missed []string  `json:"missed,omitempty"` // the sources that have not seen it all the while
+	Since  time.Time `json:"since,omitzero"`   // if it is new: when it began
 }
 
-// pastUnits returns, for a recording, the units that a source has missed for a while.
-func (s *state) pastUnits() (list []pastUnit) {
+// isNew reports whether it matters when the incarnation began, or will while it may be taken for one whose sound is still to come.
+func (inc *incarnation) isNew(now time.Time) bool { return now.Sub(inc.since) < 2*lateness }
+
+// pastUnits returns, for a recording, the units that are new, or that a source has missed for a while.
+func (s *state) pastUnits(clock func(time.Time) time.Time) (list []pastUnit) {
 	for _, key := range slices.Sorted(maps.Keys(s.units)) {
-		u := pastUnit{Unit: key}
-		for _, p := range s.units[key].proofs {
+		u, inc := pastUnit{Unit: key}, s.units[key]
+		if inc.isNew(s.now) {
+			u.Since = clock(inc.since)
+		}
+		for _, p := range inc.proofs {
 			if !p.holds {
 				u.Missed = append(u.Missed, p.Source)
 			}
 		}
-		if len(u.Missed) > 0 {
+		if len(u.Missed) > 0 || !u.Since.IsZero() {
 			list = append(list, u)
 		}
 	}

@@ -417,6 +417,37 @@ func TestPushBesideAHeadsetWithoutSound(t *testing.T) {
 	}
 }
 
+// What a recording begins with does not show how long its headsets have been there.
+func TestRecordingOfAHeadsetThatHasJustCome(t *testing.T) {
+	for _, age := range []time.Duration{5 * time.Second, 9 * time.Second, 15 * time.Second} {
+		t.Run(age.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := New(Options{
+					Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler),
+					Sources: []string{"audio"},
+				})
+				go e.Run(t.Context())
+				e.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}})
+				time.Sleep(12 * time.Second)
+				e.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+					Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:b", Descriptor: replayDescriptor,
+				}})
+				time.Sleep(age)
+				var recording []Record
+				e.Record("test", func(r Record) { recording = append(recording, r) })
+				time.Sleep(500 * time.Millisecond)
+				_, err := e.Push(suite(time.Hour, muteOn))
+				require.Equal(t, age < lateness, errors.As(err, new(*AmbiguousError)))
+				synctest.Wait()
+				out, err := replay(recording, Settings{}, false)
+				require.NoError(t, err)
+				require.True(t, out.Exact)
+				require.Equal(t, age < lateness, len(out.Lists) == 0)
+			})
+		})
+	}
+}
+
 // A headset that is unplugged and back at once, HID device and all, may have lost its power.
 func TestPushEndsWithABriefUnplugging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

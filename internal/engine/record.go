@@ -48,7 +48,7 @@ type Begin struct {
 	Uptime     Span           `json:"uptime,omitempty"`
 	Woke       time.Time      `json:"woke,omitzero"` // from the machine's last sleep, if it has slept
 	HID        hid.Checkpoint `json:"hid,omitzero"`
-	Units      []pastUnit     `json:"units,omitempty"`      // that a source has missed for a while
+	Units      []pastUnit     `json:"units,omitempty"`      // that are new, or that a source has missed for a while
 	Departures []departure    `json:"departures,omitempty"` // of units that have just left
 }
 

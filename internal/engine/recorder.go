@@ -48,7 +48,7 @@ func (s *state) startRecorder(rec *recorder, program string) {
 	}
 	rec.write(Record{Begin: &Begin{
 		Generation: s.snapshot.Generation, Uptime: Span(s.now.Sub(s.started)), Woke: rec.relative(s.woke), HID: s.hid.Checkpoint(rec.relative),
-		Units: s.pastUnits(), Departures: s.pastDepartures(rec.relative),
+		Units: s.pastUnits(rec.relative), Departures: s.pastDepartures(rec.relative),
 	}})
 	s.recorders = append(s.recorders, rec)
 }

@@ -256,8 +256,15 @@ func (p *Player) begin(b Begin, now time.Time) {
 	s.hid.Restore(b.HID)
 	s.regroup()
 	s.trackUnits()
+	for _, inc := range s.units {
+		inc.since = now.Add(-2 * lateness)
+	}
 	for _, u := range b.Units {
-		s.units[u.Unit].missedBy(u.Missed...)
+		inc := s.units[u.Unit]
+		inc.missedBy(u.Missed...)
+		if inc != nil && !u.Since.IsZero() {
+			inc.since = u.Since
+		}
 	}
 	s.departures = b.Departures
 	for _, r := range p.pushes {
