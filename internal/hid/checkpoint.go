@@ -50,8 +50,9 @@ type deviceCheckpoint struct {
 
 // lateCheckpoint is an answer that may still come.
 type lateCheckpoint struct {
-	Sensor int       `json:"sensor"` // index of the sensor that has asked
+	Sensor int       `json:"sensor"` // index of the sensor that has asked; -1: of a rule that there is no longer
 	Step   int       `json:"step,omitempty"`
+	Sent   Bytes     `json:"sent"`           // the request
 	Asked  time.Time `json:"asked,omitzero"` // zero: what it says is outdated
 	Until  time.Time `json:"until"`
 }
@@ -109,7 +110,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 			dc.Queue = append(dc.Queue, slices.Index(d.sensors, s))
 		}
 		for _, l := range d.late {
-			dc.Late = append(dc.Late, lateCheckpoint{slices.Index(d.sensors, l.sensor), l.step, clock(l.asked), clock(l.until)})
+			dc.Late = append(dc.Late, lateCheckpoint{slices.Index(d.sensors, l.sensor), l.step, l.sent, clock(l.asked), clock(l.until)})
 		}
 		c.Devices = append(c.Devices, dc)
 	}
@@ -171,13 +172,16 @@ func (t *Tracker) Restore(c Checkpoint) {
 func (d *trackedDevice) restoreLate(c deviceCheckpoint, find func(int) *sensor) {
 	for i, sc := range c.Sensors {
 		if s := find(i); s != nil && s.Query != nil && !sc.LateUntil.IsZero() {
-			c.Late = append(c.Late, lateCheckpoint{Sensor: i, Step: len(s.Query.Steps) - 1, Until: sc.LateUntil})
+			last := len(s.Query.Steps) - 1
+			c.Late = append(c.Late, lateCheckpoint{Sensor: i, Step: last, Sent: s.question(last).Sent(), Until: sc.LateUntil})
 		}
 	}
 	for _, l := range c.Late {
+		late := lateAnswer{sent: l.Sent, until: l.Until}
 		if s := find(l.Sensor); s != nil && s.Query != nil && l.Step >= 0 && s.exchange.has(l.Step) {
-			d.late = append(d.late, lateAnswer{s, l.Step, l.Asked, l.Until})
+			late.sensor, late.step, late.asked = s, l.Step, l.Asked
 		}
+		d.late = append(d.late, late)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 // lateAnswer is an answer that may still come, as an input report that does not tell which question it is to: the question was given up. It
 // comes within twice the time that it may take, or else with the next question.
 type lateAnswer struct {
-	sensor *sensor
+	sensor *sensor // nil: of a rule that there is no longer
 	step   int
+	sent   Bytes     // the request
 	asked  time.Time // when the exchange began; zero: what the answer says is outdated
 	until  time.Time // when the time that it may take has passed twice
 }
@@ -18,15 +19,23 @@ type lateAnswer struct {
 // question returns the step of a query that a sensor asks.
 func (s *sensor) question(step int) Step { return s.exchange.script.(*query).Steps[step] }
 
-// asksTheSame reports whether a sensor asks what another one asks: the same requests in the same order.
+// asksTheSame reports whether a sensor asks what another one, or nil, asks: the same requests in the same order.
 func (s *sensor) asksTheSame(other *sensor) bool {
+	if other == nil {
+		return false
+	}
 	steps := func(s *sensor) []Step { return s.exchange.script.(*query).Steps }
 	return slices.EqualFunc(steps(s), steps(other), func(a, b Step) bool {
 		return bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Set, b.Set) && a.Read == b.Read && a.ID == b.ID
 	})
 }
 
-func (l lateAnswer) question() Step { return l.sensor.question(l.step) }
+func (l lateAnswer) question() Step {
+	if l.sensor == nil {
+		return Step{Output: l.sent} // and any report may be the answer
+	}
+	return l.sensor.question(l.step)
+}
 
 // mayBe reports whether a report that answers a question may be this answer instead.
 func (l lateAnswer) mayBe(data []byte, question Step) bool {
@@ -49,10 +58,28 @@ func (d *trackedDevice) giveUp(s *sensor, now time.Time) {
 	if d.asked == 0 || slices.ContainsFunc(d.requests, d.isAsked) || !s.awaitsUnmarked() {
 		return
 	}
+	d.dropOverdue(s, now)
+	sent := s.question(s.exchange.Step).Sent()
+	d.late = append(d.late, lateAnswer{s, s.exchange.Step, sent, s.LastAsked, s.exchange.Until.Add(s.exchange.timeout())})
+}
+
+// dropOverdue drops those answers to what a sensor asks now that are overdue, except the last one, which may come with the next question.
+func (d *trackedDevice) dropOverdue(s *sensor, now time.Time) {
+	sent := s.question(s.exchange.Step).Sent()
+	isOverdue := func(l lateAnswer) bool { return bytes.Equal(l.sent, sent) && !now.Before(l.until) }
+	overdue := 0
+	for _, l := range d.late {
+		if isOverdue(l) {
+			overdue++
+		}
+	}
 	d.late = slices.DeleteFunc(d.late, func(l lateAnswer) bool {
-		return l.sensor == s && l.step == s.exchange.Step && !now.Before(l.until)
+		if isOverdue(l) {
+			overdue--
+			return overdue > 0
+		}
+		return false
 	})
-	d.late = append(d.late, lateAnswer{s, s.exchange.Step, s.LastAsked, s.exchange.Until.Add(s.exchange.timeout())})
 }
 
 // attribute decides which question a report answers that has the state a sensor waits for: the oldest one whose answer may still come, since
@@ -67,7 +94,7 @@ func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.T
 		if oldest < 0 {
 			oldest = i
 		}
-		ok = ok && l.step == s.exchange.Step && l.sensor.asksTheSame(s)
+		ok = ok && l.step == s.exchange.Step && s.asksTheSame(l.sensor)
 	}
 	if oldest < 0 {
 		return s.LastAsked, true
@@ -87,6 +114,15 @@ func (d *trackedDevice) settle(data []byte, now time.Time) (may bool) {
 		d.late = slices.Delete(d.late, i, i+1)
 	}
 	return may || i >= 0
+}
+
+// forgetRules notes that there are no longer some rules whose answers may still come.
+func (d *trackedDevice) forgetRules(dropped func(*sensor) bool) {
+	for i, l := range d.late {
+		if l.sensor != nil && dropped(l.sensor) {
+			d.late[i].sensor, d.late[i].asked = nil, time.Time{}
+		}
+	}
 }
 
 // outdate notes that late answers to what some sensors ask say nothing any more.

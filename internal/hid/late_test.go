@@ -110,7 +110,7 @@ func TestLateAnswersAreNotTakenForOthers(t *testing.T) {
 		"much later":        {lagging{after: 1900 * time.Millisecond}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules := rulesOf(t, sleepy)
+			rules, others := rulesOf(t, sleepy), rulesOf(t, strings.Replace(sleepy, "hid_query: {", "hid_query: {interface: 3, ", 1))
 			for seed := range uint64(200) {
 				rng := rand.New(rand.NewPCG(seed, 0))
 				l := c.lagging
@@ -128,8 +128,13 @@ func TestLateAnswersAreNotTakenForOthers(t *testing.T) {
 						l.state, changed = l.state^1, l.now
 						l.apply(in("hidraw0", 9, 0))
 					}
-					if rng.IntN(5) == 0 {
+					switch rng.IntN(10) {
+					case 0, 1:
 						l.apply(lost("hidraw0"))
+					case 2:
+						l.tr.Configure([]*hid.Rules{rules, others}[rng.IntN(2)], l.now)
+					case 3:
+						l.tr = restored(t, l.tr, l.tr.Rules())
 					}
 				}
 				l.until(l.now.Add(5 * time.Second))

@@ -220,7 +220,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		if s := d.conversation(); s != nil && dropped(s) {
 			d.cancel(now)
 		}
-		d.late = slices.DeleteFunc(d.late, func(l lateAnswer) bool { return dropped(l.sensor) })
+		d.forgetRules(dropped)
 	}
 	t.shareStates()
 	t.updateDependencies(now, now)

@@ -416,7 +416,7 @@ func (d *desk) open(plugged bool) {
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
 	d.deliver(n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
-		n.open, n.empty = true, time.Now()
+		n.open, n.empty, n.behind = true, time.Now(), nil
 		h.invalidate()
 	})
 }

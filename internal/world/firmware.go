@@ -200,12 +200,30 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 			answered = true
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == formAnswer && len(r.Output) > 1 && r.Output[0] == t.Ask && (t.Property == 0 || r.Output[1] == t.Property):
-			d.send(h, i, t.report(t.code(h.state(t.Of))), true)
+			d.answerByReport(h, n, reportedAnswer{i, t.report(t.code(h.state(t.Of)))})
 		}
 	}
 	if len(r.Output) == 0 && !answered {
 		d.after(time.Millisecond, func() { d.deliverAnswer(n, r, hid.Event{Request: r.ID, Error: "the device does not answer"}) })
 	}
+}
+
+// reportedAnswer is an input report of a channel that answers a question.
+type reportedAnswer struct {
+	channel int
+	data    []byte
+}
+
+// answerByReport sends an answer, or the one to the question before.
+func (d *desk) answerByReport(h *headset, n *node, a reportedAnswer) {
+	if !h.Behind {
+		d.send(h, a.channel, a.data, true)
+		return
+	}
+	if last := n.behind; last != nil {
+		d.send(h, last.channel, last.data, false)
+	}
+	n.behind = &a
 }
 
 // answerHIDPP answers a HID++ request. An interface that speaks HID++ answers every question for the index of a feature, with 0 if it does

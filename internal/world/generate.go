@@ -35,6 +35,7 @@ func generate(seed uint64) scenario {
 	sticks(&s, 7)
 	(&generator{rand.New(rand.NewPCG(seed, 10))}).clocks(s.Steps)
 	(&generator{rand.New(rand.NewPCG(seed, 8))}).refusals(s.Clients)
+	(&generator{rand.New(rand.NewPCG(seed, 11))}).delays(&s)
 	return plain(s)
 }
 

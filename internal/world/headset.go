@@ -41,12 +41,13 @@ type headset struct {
 type node struct {
 	device hid.Device
 	iface  int
-	open   bool      // the agent reads it
-	empty  time.Time // when the agent last saw that nothing is queued
-	since  time.Time // when it had seen that before it read the last report
-	held   int       // how many reports wait for the end of a stall
-	gone   bool      // for good
-	denied bool      // reading it is no longer permitted
+	open   bool            // the agent reads it
+	empty  time.Time       // when the agent last saw that nothing is queued
+	since  time.Time       // when it had seen that before it read the last report
+	held   int             // how many reports wait for the end of a stall
+	gone   bool            // for good
+	denied bool            // reading it is no longer permitted
+	behind *reportedAnswer // the answer to the last question, of a model that answers late; nil: there is none
 }
 
 // node returns the node of an interface; nil: it has none now.

@@ -167,7 +167,7 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	case t.Form == formHIDPP && !linked && t.Hint == 0: // the agent does not know when to ask again after it was off
 		return ""
 	case t.Form.isAsked(), r.Says["hid_query"] != nil:
-		if h.Drowsy > 0 {
+		if h.Drowsy > 0 || h.Behind {
 			return ""
 		}
 		return "the device answers " + text(r.Says)
@@ -187,7 +187,7 @@ func (d *desk) mayMissAnswers(h *headset, t channel, linked bool) bool {
 
 // hidesDropouts reports whether the answer about the link may come when a dropout is over.
 func (h *headset) hidesDropouts() bool {
-	return h.Drowsy > 0 && slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
+	return (h.Drowsy > 0 || h.Behind) && slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
 }
 
 // unclear reports whether the catalogue does not say what the values of the channel mean, or in which report they are.

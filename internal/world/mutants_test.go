@@ -51,6 +51,9 @@ var mutants = []mutant{
 		{"internal/hid/trackeddevice.go", "c.softwareID = c.softwareID%maxSoftwareID + 1", "c.softwareID = 1"},
 		{"internal/hid/trackeddevice.go", "if s.awaitsUnmarked() && !s.exchange.has(s.exchange.Step+1) {", "if false {"},
 	}},
+	{"a question that was given up is not answered during the next one", []edit{
+		{"internal/hid/late.go", "if d.asked == 0 || slices.ContainsFunc(d.requests, d.isAsked) ||", "if true ||"},
+	}},
 	{"a report was sent when it was read", []edit{
 		{"internal/hid/arrival.go", "return arrival{e.Since, e.At, route{", "return arrival{e.At, e.At, route{"},
 	}},

@@ -54,6 +54,7 @@ type model struct {
 	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was plugged in takes a moment to find its headset
 	Line        lineIn    `json:"line,omitempty" reduce:"empty"`         // its line-in, a second input
 	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
+	Behind      bool      `json:"behind,omitempty" reduce:"empty"`       // each input report that answers is sent when the next question comes
 }
 
 // stranger is a microphone of another vendor that has the name of a model. Nothing ever mutes it.

@@ -128,6 +128,15 @@ func (w entry) hasMute(id string) bool {
 		slices.ContainsFunc(w.Sources, func(r rule) bool { return r.mutes() && r.isAbout(id) })
 }
 
+// delays makes some models answer each question when the next one comes, where the agent is the only one that asks: nobody can tell the
+// answer to the last question of another program from the one to the agent's first. It has a random source of its own, as widen.
+func (g *generator) delays(s *scenario) {
+	for i := range s.Models {
+		answers := slices.ContainsFunc(s.Models[i].Channels, func(t channel) bool { return t.Form == formAnswer })
+		s.Models[i].Behind = answers && g.one(3) && !s.does(doReplace, doAsk)
+	}
+}
+
 // unnumbered reports whether the reports of the channel have no numbers.
 func (t channel) unnumbered() bool { return t.Report == 0 && (t.Form == formLevel || !t.Form.shows()) }
 
