@@ -41,8 +41,16 @@ type client struct {
 }
 
 func (k *client) violate(rule, format string, args ...any) {
-	k.desk.violateAt(k.index, rule, format, args...)
+	k.violateSince(k.waits(), rule, format, args...)
 }
+
+// violateSince is violate with what the line was like when it came about.
+func (k *client) violateSince(waits bool, rule, format string, args ...any) {
+	k.desk.record(violation{Rule: rule, Client: k.index, Waits: waits, What: fmt.Sprintf(format, args...)})
+}
+
+// waits reports whether what it is sent waits in its line for a token.
+func (k *client) waits() bool { return k.srv.Stats().Queued > 0 }
 
 // start starts the program, in a new process or in that of the client before it.
 func (k *client) start() {

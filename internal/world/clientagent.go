@@ -162,15 +162,16 @@ func (c *clients) stopAgent() {
 		return
 	}
 	type left struct {
-		k    *client
-		held string
+		k     *client
+		held  string
+		waits bool
 	}
 	var reached []left
 	c.mu.Lock()
 	c.leaving = true
 	for _, k := range c.all {
 		if k.isReached() {
-			reached = append(reached, left{k, k.list()})
+			reached = append(reached, left{k, k.list(), k.waits()})
 		}
 		for _, list := range c.history {
 			if k.frozen {
@@ -199,7 +200,7 @@ func (c *clients) stopAgent() {
 			continue // it has another one, without mutes
 		}
 		if got != want {
-			l.k.violate("farewell", "was left with %s, on_exit is %q", got, policy)
+			l.k.violateSince(l.waits, "farewell", "was left with %s, on_exit is %q", got, policy)
 		}
 	}
 }

@@ -11,30 +11,32 @@ import (
 type knownFault struct {
 	mark  string
 	rules []string
-	in    func(s scenario, client int) bool // client is the one that the violation is about; ofDesk: none
+	in    func(scenario, violation) bool
 }
 
 // knownFaults go with the rebuilding of rpcclient and of the update. A fault that is mended is removed here.
 var knownFaults = []knownFault{
-	{"V14: the next agent waits for a token of which this one does not know that it is spent", []string{"late", "farewell", "rest"},
-		func(s scenario, client int) bool {
-			return s.does(doReplace) && (s.spends(client) || s.looksLikeTwo(client))
-		}},
-	{"V18: a farewell to one of two sessions empties the list", []string{"rest"}, func(s scenario, client int) bool {
-		return s.does(doConfigure) && s.looksLikeTwo(client)
+	{
+		"V14: the next agent waits for a token of which this one does not know that it is spent", []string{"late", "farewell", "rest"},
+		func(s scenario, v violation) bool {
+			return s.does(doReplace) && (s.spends(v.Client) || v.Waits && s.looksLikeTwo(v.Client))
+		},
+	},
+	{"V18: a farewell to one of two sessions empties the list", []string{"rest"}, func(s scenario, v violation) bool {
+		return s.does(doConfigure) && s.looksLikeTwo(v.Client)
 	}},
-	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario, client int) bool {
-		return !s.Reporting.Visibility.ports() && s.Clients[client].Profile == fakeserver.Squatter && len(s.Clients) > 1
+	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario, v violation) bool {
+		return !s.Reporting.Visibility.ports() && s.Clients[v.Client].Profile == fakeserver.Squatter && len(s.Clients) > 1
 	}},
-	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, client int) bool {
-		return s.Clients[client].Shares || client+1 < len(s.Clients) && s.Clients[client+1].Shares
+	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, v violation) bool {
+		return s.Clients[v.Client].Shares || v.Client+1 < len(s.Clients) && s.Clients[v.Client+1].Shares
 	}},
 }
 
 // knownFault returns what may be behind all violations of a run; "": nothing that is known.
 func (s scenario) knownFault(r result) (mark string) {
 	for _, v := range r.Violations {
-		i := slices.IndexFunc(knownFaults, func(k knownFault) bool { return slices.Contains(k.rules, v.Rule) && k.in(s, v.Client) })
+		i := slices.IndexFunc(knownFaults, func(k knownFault) bool { return slices.Contains(k.rules, v.Rule) && k.in(s, v) })
 		if i < 0 {
 			return ""
 		}

@@ -17,6 +17,7 @@ type violation struct {
 	At     time.Duration `json:"at"`     // since the scenario began
 	Rule   string        `json:"rule"`   // the name of the invariant in docs/world.md
 	Client int           `json:"client"` // index of the one it is about; ofDesk: none
+	Waits  bool          `json:"waits"`  // what the agent sends that client waits in its line for a token
 	What   string        `json:"what"`
 }
 
@@ -80,12 +81,12 @@ func (d digest) String() string {
 
 // violate records that an invariant does not hold.
 func (s *story) violate(rule, format string, args ...any) {
-	s.violateAt(ofDesk, rule, format, args...)
+	s.record(violation{Rule: rule, Client: ofDesk, What: fmt.Sprintf(format, args...)})
 }
 
-// violateAt records that an invariant does not hold for a client.
-func (s *story) violateAt(client int, rule, format string, args ...any) {
-	v := violation{time.Since(s.began), rule, client, fmt.Sprintf(format, args...)}
+// record records a violation as of now.
+func (s *story) record(v violation) {
+	v.At = time.Since(s.began)
 	s.note(ofDesk, "VIOLATION %v", v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
