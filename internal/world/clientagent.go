@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/rpcclient/policy"
@@ -70,9 +71,26 @@ func (c *clients) report(known []rpcclient.KnownClient) {
 	c.endAgent = inBackground(c.reporter.Run)
 	c.mu.Lock()
 	last := c.last
+	for _, k := range c.all {
+		if !c.set.Visibility.ports() { // nothing shows that it is still the same program
+			delete(k.answered, fakeserver.HTTP)
+		}
+	}
 	c.mu.Unlock()
 	if last != nil {
 		c.reporter.Publish(*last)
+	}
+}
+
+// resend sends all lists again, as after a sleep. Who has not answered yet is connected to anew.
+func (c *clients) resend() {
+	for _, k := range c.all {
+		if time.Now().Before(k.answersAt) {
+			k.disturbed()
+		}
+	}
+	if c.reporter != nil {
+		c.reporter.Resend()
 	}
 }
 

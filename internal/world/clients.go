@@ -109,9 +109,7 @@ func (c *clients) do(s scenarioStep) {
 	case doConfigure:
 		c.configure(*s.Reporting)
 	case doResend:
-		if c.reporter != nil {
-			c.reporter.Resend()
-		}
+		c.resend()
 	case doStopAgent:
 		c.stopAgent()
 	case doStartAgent:
