@@ -37,7 +37,9 @@ func (s *state) takeSleep() time.Duration {
 // resumed forgets what was said before the machine slept: meanwhile a button may have been pressed or the device may have lost its power,
 // and the software was asleep as well.
 func (s *state) resumed(r Resumed) {
-	s.woke = s.now.Add(-time.Duration(r.Awake))
+	if woke := s.now.Add(-time.Duration(r.Awake)); woke.After(s.woke) { // the news of an earlier sleep may come later
+		s.woke = woke
+	}
 	for _, l := range s.leases {
 		if l.heard.Before(s.woke) && !l.until.IsZero() {
 			l.until = s.now.Add(l.until.Sub(s.now) - time.Duration(r.Slept)) // during which the clock of the process stood still

@@ -59,6 +59,23 @@ func TestResumedTellsWhen(t *testing.T) {
 	})
 }
 
+// The news of a sleep may come after that of a later one: what was forgotten stays forgotten.
+func TestTheNewsOfAnEarlierSleepComesLater(t *testing.T) {
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", mic(devices.Unknown))
+		woke := time.Now()
+		time.Sleep(time.Minute)
+		said := time.Now()
+		time.Sleep(time.Minute)
+		b.Resumed(time.Time{})
+		b.Resumed(woke)
+		p := suite(time.Hour, muteOn)
+		p.At = said
+		_, err := b.Push(p)
+		require.ErrorIs(t, err, errAsleep)
+	})
+}
+
 // TestOnlySleepShortensAPause, by a clock that nobody sets, and each sleep once.
 func TestOnlySleepShortensAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -386,7 +386,10 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 	d.after(wait, func() {
 		d.note(ofDesk, "resumed")
 		d.unheardSleeps--
-		if d.woke = woke; !known {
+		if woke.After(d.woke) {
+			d.woke = woke
+		}
+		if !known {
 			woke, d.woke = time.Time{}, time.Now()
 			for _, h := range d.headsets {
 				h.invalidate()
