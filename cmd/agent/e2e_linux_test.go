@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -123,11 +124,12 @@ func TestEchoCanceller(t *testing.T) {
 				return i >= 0 && list[i].HardwareMute != nil && !*list[i].HardwareMute
 			}},
 		} {
-			testlab.Eventually(t, step.what, func() bool {
-				require.NoError(t, sound.MoveStreams(d.ctx, "media.name", stream, step.source)) // WirePlumber overlooks some
-				list := d.client.Devices()
-				return step.is(list, cleaned(list))
-			})
+			for moved := false; !moved; { // WirePlumber overlooks some moves
+				require.NoError(t, sound.MoveStreams(d.ctx, "media.name", stream, step.source), step.what)
+				ctx, cancel := context.WithTimeout(d.ctx, 3*time.Second)
+				moved = d.client.Wait(ctx, func(list []fakeserver.Device) bool { return step.is(list, cleaned(list)) }) == nil
+				cancel()
+			}
 		}
 		d.hasList(settled...)
 		list := d.client.Devices()
