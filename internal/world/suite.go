@@ -160,7 +160,10 @@ func (s *suite) push(h *headset, presence int, v devices.Tri) {
 		w.until = time.Now().Add(time.Duration(p.TTL))
 	}
 	units, err := s.desk.engine.Push(p)
-	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool { return o.of == h && (err == nil || o.value != v) })
+	s.statements = slices.DeleteFunc(s.statements, func(o statement) bool {
+		replaced := !s.Serials || o.of.serial() == h.serial() // the agent has one for each owner, product and serial number
+		return replaced && (err == nil || o.value != v)
+	})
 	if err == nil {
 		w.bound = units.Units == 1
 		s.statements = append(s.statements, w)
