@@ -232,10 +232,12 @@ func distinct[S ~string | ~int](f *faults, path string, list []S, what string) {
 	if list != nil && len(list) == 0 {
 		f.add(path, "leave it out for all "+what, "empty list of %s", what)
 	}
+	listed := make(map[S]bool, len(list))
 	for i, s := range list {
-		if slices.Contains(list[:i], s) {
+		if listed[s] {
 			f.add(fmt.Sprintf("%s[%d]", path, i), "", "%v is listed twice", s)
 		}
+		listed[s] = true
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -57,12 +56,14 @@ func (c *Config) Check() []Fault {
 
 // checkList returns the elements of a list that are empty or duplicates.
 func checkList[T ~string](setting string, list []T) (faults []Fault) {
+	listed := make(map[T]bool, len(list))
 	for i, element := range list {
 		if path := fmt.Sprintf("%s[%d]", setting, i); element == "" {
 			faults = append(faults, Fault{path, "", "empty path", ""})
-		} else if slices.Contains(list[:i], element) {
+		} else if listed[element] {
 			faults = append(faults, Fault{path, string(element), "listed twice", ""})
 		}
+		listed[element] = true
 	}
 	return faults
 }

@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxNames is the maximum number of valid names that a hint lists.
@@ -27,8 +28,12 @@ func Similar(name, valid string) bool { return nearest(name, []string{valid}) !=
 // nearest returns the valid name that name looks like a typo of, or begins with, or "".
 func nearest(name string, valid []string) string {
 	name = strings.ToLower(name)
-	best, distance := "", max(1, len([]rune(name))/3)+1
+	size := utf8.RuneCountInString(name)
+	best, distance := "", max(1, size/3)+1
 	for _, v := range valid {
+		if differ := utf8.RuneCountInString(v) - size; differ >= distance || -differ >= distance {
+			continue // as many characters have to come or go
+		}
 		if d := EditDistance(name, strings.ToLower(v)); d < distance {
 			best, distance = v, d
 		}

@@ -114,14 +114,18 @@ func english() Messages { return Shipped.shipped[English]() }
 // English supplies missing messages. If there is a mistake, the set is nil.
 func (s *Set) With(vendor map[string]Messages) (*Set, []Mistake) {
 	var wrong []Mistake
+	valid := Keys()
 	for _, lang := range slices.Sorted(maps.Keys(vendor)) {
 		if tag, err := language.Parse(lang); err != nil || tag.String() != lang {
 			wrong = append(wrong, Mistake{Language: lang, Message: `want the tag of a language (BCP 47), such as "nl" or "zh-Hant"`})
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(vendor[lang])) {
+			if len(wrong) >= maxMistakes {
+				return nil, wrong
+			}
 			if _, known := english()[key]; !known {
-				wrong = append(wrong, Mistake{lang, key, "unknown key", Keys()})
+				wrong = append(wrong, Mistake{lang, key, "unknown key", valid})
 			} else if err := check(key, vendor[lang][key]); err != nil {
 				wrong = append(wrong, Mistake{lang, key, err.Error(), nil})
 			}
@@ -132,6 +136,9 @@ func (s *Set) With(vendor map[string]Messages) (*Set, []Mistake) {
 	}
 	return &Set{s.shipped, vendor}, nil
 }
+
+// maxMistakes is after how many mistakes no more are looked for. To find the key that was meant takes milliseconds.
+const maxMistakes = 100
 
 // Mistake is an error in a vendor's text.
 type Mistake struct {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"flag"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -185,4 +186,14 @@ func TestLeaf(t *testing.T) {
 	for _, dep := range strings.Fields(string(list)) {
 		require.True(t, dep == "sidetone/internal/texts" || !strings.HasPrefix(dep, "sidetone/"), dep)
 	}
+}
+
+// TestAFileOfAnotherKind has a mistake in each line, of which the first ones tell enough.
+func TestAFileOfAnotherKind(t *testing.T) {
+	vendor := Messages{}
+	for i := range 10 * maxMistakes {
+		vendor[fmt.Sprint("key", i)] = Template{}
+	}
+	_, wrong := Shipped.With(map[string]Messages{"de": vendor, "nl": vendor})
+	require.Len(t, wrong, maxMistakes)
 }
