@@ -367,6 +367,11 @@ func (k *client) set(f fakeserver.Fault) {
 		k.end(false)
 	}
 	k.disturbed()
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	if f.Kind == fakeserver.FaultHang && !k.answered[fakeserver.HTTP] { // it reads no list that comes meanwhile
+		k.unanswered[fakeserver.HTTP] = true
+	}
 }
 
 func (k *client) drop() {
