@@ -207,7 +207,7 @@ func (d *desk) whyHeld(h *headset) string {
 	for _, s := range d.suites {
 		for _, w := range s.statements {
 			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence ||
-				w.said.Before(h.left) || w.said.Before(d.woke) || linked && w.said.Before(h.validSince)
+				w.said.Before(h.left) || w.said.Before(d.woke) || linked && (w.said.Before(h.validSince) || w.said.Before(d.stalledUntil))
 			if w.of == h && w.bound && w.value.Known() && !over && h.turned.Before(w.said) && d.serverBack.Before(w.said) {
 				return fmt.Sprintf("%s has said at %v that it is %v", s.name, w.said.Sub(d.began).Round(time.Millisecond), w.value)
 			}

@@ -37,7 +37,8 @@ func TestWorld(t *testing.T) { search(t, *seeds, job{}) }
 func TestWorldOfClients(t *testing.T) { search(t, max(*seeds, 200), job{Clients: true}) }
 
 func search(t *testing.T, seeds uint64, j job) {
-	var next, found atomic.Uint64
+	var next, played, found atomic.Uint64
+	shown := shows[*mutantName]
 	next.Store(*firstSeed)
 	var wg sync.WaitGroup
 	for n := range max(2, runtime.NumCPU()) {
@@ -50,7 +51,10 @@ func search(t *testing.T, seeds uint64, j job) {
 			for {
 				j := j
 				j.Seed = next.Add(1) - 1
-				if j.Seed >= *firstSeed+seeds || found.Load() >= uint64(*failures) {
+				if shown != nil && !shown(j.scenario()) {
+					continue
+				}
+				if played.Add(1) > seeds || found.Load() >= uint64(*failures) {
 					return
 				}
 				r := w.play(j)
