@@ -35,9 +35,11 @@ func (c *clients) checkPrompt() {
 	}
 }
 
-// isReached reports whether lists over the socket arrive at once.
+// isReached reports whether lists over the socket arrive at once. The only client that may be served makes room if it leaves the first one
+// without an answer.
 func (k *client) isReached() bool {
-	return k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt
+	madeRoom := k.desk.set.First && k.unanswered[fakeserver.IPC]
+	return !madeRoom && k.knowsCommand() && k.undisturbedFor(prompt) && !k.linkedSince.IsZero() && time.Since(k.linkedSince) >= prompt
 }
 
 func (c *clients) newest() string {
