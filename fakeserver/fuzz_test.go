@@ -52,10 +52,15 @@ func FuzzServer(f *testing.F) {
 			opening int
 			data    []byte
 		}{
-			{0, []byte(wholePost(msg("n", mic)))}, {0, []byte("GET /rpc?v=1 HTTP/1.1\r\nHost: x\r\n\r\nOPTIONS /rpc HTTP/1.1\r\nHost: x\r\n\r\n")},
-			{1, []byte("\x81\x82\x00\x00\x00\x00{}\x88\x81\x00\x00\x00\x00a")}, {2, []byte(msg("n", mic))},
-			{3, frame(ipcframe.Handshake, `{"v":1,"client_id":"1"}`)}, {4, frame(ipcframe.Frame, msg("n", mic, speaker))},
-			{4, frame(ipcframe.Ping, "{}")}, {4, frame(ipcframe.Close, "{}")}, {4, frame(9, "null")},
+			{0, []byte(wholePost(msg("n", mic)))},
+			{0, []byte("GET /rpc?v=1 HTTP/1.1\r\nHost: x\r\n\r\nOPTIONS /rpc HTTP/1.1\r\nHost: x\r\n\r\n")},
+			{1, []byte("\x81\x82\x00\x00\x00\x00{}\x88\x81\x00\x00\x00\x00a")},
+			{2, []byte(msg("n", mic))},
+			{3, frame(ipcframe.Handshake, `{"v":1,"client_id":"1"}`)},
+			{4, frame(ipcframe.Frame, msg("n", mic, speaker))},
+			{4, frame(ipcframe.Ping, "{}")},
+			{4, frame(ipcframe.Close, "{}")},
+			{4, frame(9, "null")},
 		} {
 			f.Add(uint8(profile), uint8(seed.opening), uint16(7), seed.data)
 		}

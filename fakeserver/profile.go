@@ -104,7 +104,9 @@ type profileLimits struct {
 	maxBody     int64         // of a request, in bytes (rule R85)
 	maxText     int           // of a message over WebSocket, in bytes (rule R47)
 	maxIPC      int           // IPC connections at once; 0: no limit (rule R80)
-	readAhead   int           // how much of a body is read while it waits in line, in bytes; of a longer one it is not noticed that its sender left (rule R88)
+	// readAhead is how much of a body is read while it waits in line, in bytes. Of a longer one it is not noticed that its sender
+	// left (rule R88).
+	readAhead int
 
 	closedKeepsPlace bool // a connection that is closed in line costs its token all the same (rule R88)
 }

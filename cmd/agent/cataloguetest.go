@@ -178,14 +178,15 @@ func playTrace(cmd *cobra.Command, path string, set engine.Settings) (*trace, er
 	return t, err
 }
 
-// displaced names the lists of a trace that was written by hand which come, but after another record than the one in front of them: a message
-// that must change nothing has made the list of the next one, for example.
+// displaced names the lists of a trace that was written by hand which come, but after another record than the one in front of them: a
+// message that must change nothing has made the list of the next one, for example.
 func (t *trace) displaced() (all []string) {
 	for _, p := range t.Pairs() {
 		if !t.byHand || !t.Same(p) || t.behind[p.Recorded] == t.cause[p.List] {
 			continue
 		}
-		all = append(all, fmt.Sprintf("the list in line %d comes after line %d, not after line %d", t.recorded[p.Recorded], t.cause[p.List], t.behind[p.Recorded]))
+		all = append(all, fmt.Sprintf("the list in line %d comes after line %d, not after line %d",
+			t.recorded[p.Recorded], t.cause[p.List], t.behind[p.Recorded]))
 	}
 	return all
 }

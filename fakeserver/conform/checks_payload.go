@@ -98,7 +98,8 @@ func invalidMessages() []check {
 		payloadCheck("nonce-zero", "nonce 0", Ran, success, payload{otherNonce: 0, repeated: "0"}),
 		payloadCheck("nonce-object", "nonce is an object", Ran, success,
 			payload{otherNonce: fields{"conformance": true}, repeated: `{"conformance":true}`}),
-		payloadCheck("nonce-huge", "nonce 1e999, answered as null", Ran, success, payload{otherNonce: json.RawMessage("1e999"), repeated: "null"}),
+		payloadCheck("nonce-huge", "nonce 1e999, answered as null", Ran, success,
+			payload{otherNonce: json.RawMessage("1e999"), repeated: "null"}),
 		// The command is looked up by its text, and repeated as it was (rule R91).
 		payloadCheck("cmd-missing", "cmd missing, answered as DISPATCH", Ran, "ERROR 4002", payload{noCmd: true}),
 		payloadCheck("cmd-number", "cmd is a number", Ran, "ERROR 4002", payload{cmd: 7}),

@@ -38,7 +38,8 @@ func postTokenChecks() []check {
 
 func pipeTokenChecks() []check {
 	return []check{
-		aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC))).orBuilds(february2026, tokenSpent),
+		aboutLimit(InIPC, "abandoned", "handshake in line, given up", tokenKept, abandon(leavePipe, takeOpening(IPC))).
+			orBuilds(february2026, tokenSpent),
 	}
 }
 

@@ -152,7 +152,8 @@ func sessions(st rpcclient.Status) control.Clients {
 		out.Sessions = append(out.Sessions, control.Session{
 			State: string(s.State), Transport: string(s.Transport), Socket: s.Socket, Port: s.Port, PID: s.PID, Name: s.Name,
 			Generation: s.Generation, Delivered: s.Delivered, Devices: s.Devices,
-			Since: s.Since, Pending: s.Pending, Muted: s.Muted, Missing: s.Missing, NextTry: s.NextTry, Error: s.Error, Remedy: s.Remedy(), Reason: s.Reason,
+			Since: s.Since, Pending: s.Pending, Muted: s.Muted, Missing: s.Missing, NextTry: s.NextTry,
+			Error: s.Error, Remedy: s.Remedy(), Reason: s.Reason,
 		})
 	}
 	return out

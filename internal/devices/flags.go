@@ -88,7 +88,7 @@ func (inst *instance) consider(f Field, e *Endpoint, behind []*Endpoint) iter.Se
 				continue
 			}
 			c := Considered{Rule: r.Path, Flag: inst.read(r.Source, f, e, behind)}
-			if !c.known() && r.Source.isOfHardware() {
+			if !c.known() && r.isOfHardware() {
 				c.Why = ofHardware
 			}
 			if !yield(c) {

@@ -119,9 +119,9 @@ func (p *Presence) endpoint(e *Endpoint) {
 	p.Listed = p.Listed || !e.Leaving
 }
 
-// Units returns the units that a push for this product and serial may mean: those with endpoints or a sound card, or if there are none, those
-// of which only HID devices are there, since such a device may be a part of a unit with sound. A unit whose link_state is false, because it
-// is switched off or out of range, is left out.
+// Units returns the units that a push for this product and serial may mean: those with endpoints or a sound card, or if there are none,
+// those of which only HID devices are there, since such a device may be a part of a unit with sound. A unit whose link_state is false,
+// because it is switched off or out of range, is left out.
 func (g *Grouping) Units(product, serial string) (units []Unit) {
 	var silent []Unit
 	for _, x := range []*unitIndex{g.products[product], g.bare[product]} {

@@ -24,7 +24,7 @@ type Push struct {
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
-	Age     Span                          `json:"age,omitempty"`      // in a handover: how long ago that was; the wall clock may have been set since
+	Age     Span                          `json:"age,omitempty"`      // in a handover: how long ago that was, by no clock that is set
 	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: its HID device has been away since
 }
 
@@ -326,8 +326,8 @@ func (s *state) matchingUnits(p Push) []devices.Unit {
 	return nil
 }
 
-// arriving returns the units that p may mean, too, because their HID devices have just come, long after the only unit that has sound: that of
-// theirs is still to come.
+// arriving returns the units that p may mean, too, because their HID devices have just come, long after the only unit that has sound:
+// that of theirs is still to come.
 func (s *state) arriving(p Push, beside devices.Unit) (units []devices.Unit) {
 	there := s.units[beside.Key]
 	for u := range s.grouping().All() {

@@ -129,43 +129,47 @@ func (t *Tracker) Restore(c Checkpoint) {
 		t.away[unit{u.Product, u.Identity}] = u.At
 	}
 	for _, dc := range c.Devices {
-		d := &trackedDevice{
-			device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason,
-			lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
-		}
-		t.add(d)
-		if d.denied == "" {
-			d.sensors = t.sensorsOf(d)
-			t.shareStates()
-		}
-		sensors := make([]*sensor, len(dc.Sensors)) // nil: unknown
-		for at, sc := range dc.Sensors {
-			if i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Path == sc.Rule }); i >= 0 {
-				sensors[at] = d.sensors[i]
-				sensors[at].restore(sc)
-			}
-		}
-		find := func(i int) *sensor {
-			if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].exchange == nil {
-				return nil
-			}
-			return sensors[i]
-		}
-		if dc.Asking != nil {
-			d.asking = find(*dc.Asking)
-		}
-		for _, i := range dc.Queue {
-			if s := find(i); s != nil {
-				d.queue = append(d.queue, s)
-			}
-		}
-		d.restoreLate(dc, find)
+		t.restoreDevice(dc)
 	}
 	for _, s := range t.sensors() {
 		s.missingDependency = t.isMissingDependency(s)
 	}
 	t.changes.linkStates = t.links()
 	t.noteUp()
+}
+
+func (t *Tracker) restoreDevice(dc deviceCheckpoint) {
+	d := &trackedDevice{
+		device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason,
+		lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
+	}
+	t.add(d)
+	if d.denied == "" {
+		d.sensors = t.sensorsOf(d)
+		t.shareStates()
+	}
+	sensors := make([]*sensor, len(dc.Sensors)) // nil: unknown
+	for at, sc := range dc.Sensors {
+		if i := slices.IndexFunc(d.sensors, func(s *sensor) bool { return s.Product == sc.Product && s.Path == sc.Rule }); i >= 0 {
+			sensors[at] = d.sensors[i]
+			sensors[at].restore(sc)
+		}
+	}
+	find := func(i int) *sensor {
+		if i < 0 || i >= len(sensors) || sensors[i] == nil || sensors[i].exchange == nil {
+			return nil
+		}
+		return sensors[i]
+	}
+	if dc.Asking != nil {
+		d.asking = find(*dc.Asking)
+	}
+	for _, i := range dc.Queue {
+		if s := find(i); s != nil {
+			d.queue = append(d.queue, s)
+		}
+	}
+	d.restoreLate(dc, find)
 }
 
 // restoreLate restores the answers that may still come.

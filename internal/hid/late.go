@@ -47,8 +47,8 @@ func (l lateAnswer) is(data []byte) bool {
 	return len(l.question().Expect) > 0 && meets(data, l.question().Expect)
 }
 
-// awaitsUnmarked reports whether a sensor waits for an input report that does not tell which question it answers. HID++ repeats the software
-// id of the exchange, and the system tells what it has read.
+// awaitsUnmarked reports whether a sensor waits for an input report that does not tell which question it answers. HID++ repeats the
+// software id of the exchange, and the system tells what it has read.
 func (s *sensor) awaitsUnmarked() bool {
 	return s.Query != nil && s.exchange.answered(s.exchange.Step) == byReport
 }
@@ -82,8 +82,8 @@ func (d *trackedDevice) dropOverdue(s *sensor, now time.Time) {
 	})
 }
 
-// attribute decides which question a report answers that has the state a sensor waits for: the oldest one whose answer may still come, since
-// a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about something else.
+// attribute decides which question a report answers that has the state a sensor waits for: the oldest one whose answer may still come,
+// since a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about something else.
 func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.Time) (asked time.Time, ok bool) {
 	mine, oldest := s.question(s.exchange.Step), -1
 	ok = true

@@ -21,7 +21,8 @@ var knownFaults = []knownFault{
 		return s.does(doManager, doSound, doUnplug) && s.does(doPlug) && s.hasModel(func(m model) bool { return m.NoContainer })
 	}},
 	{
-		"V14: the next agent waits for a token of which this one does not know that it is spent", []string{"late", "farewell"},
+		"V14: the next agent waits for a token of which this one does not know that it is spent",
+		[]string{"late", "farewell"},
 		func(s scenario, v violation) bool {
 			return s.does(doReplace) && (s.spends(v.Client) || v.Waits && s.looksLikeTwo(v.Client))
 		},

@@ -261,14 +261,14 @@ func version(p *Parser, b byte) state {
 
 func beginField(p *Parser, b byte) state {
 	p.field = field{}
-	switch {
-	case b == '\r':
+	switch b {
+	case '\r':
 		return endOfLine((*Parser).endHead)
-	case b == '\n':
+	case '\n':
 		return p.refuse(bareLineFeed)
-	case b == ' ' || b == '\t':
+	case ' ', '\t':
 		return p.refuse("a field that goes on in the next line")
-	case b == ':':
+	case ':':
 		return p.refuse("a field without a name")
 	}
 	return fieldName(p, b)
@@ -460,10 +460,10 @@ func extensionValue(p *Parser, b byte) state {
 }
 
 func quoted(p *Parser, b byte) state {
-	switch {
-	case b == '"':
+	switch b {
+	case '"':
 		return (*Parser).endExtension
-	case b == '\\':
+	case '\\':
 		return func(p *Parser, b byte) state { return quotedByte(p, b) }
 	}
 	return quotedByte(p, b)

@@ -98,22 +98,48 @@ func (l *Links) follow(notify func()) error {
 		if err != nil {
 			return err
 		}
-		switch id, ok := m.integer(0); {
-		case m.object == core && m.opcode == eventError:
-			return errors.New("the server ends the conversation")
-		case m.object == core && m.opcode == eventPing && ok:
-			seq, _ := m.integer(1)
-			if _, err := l.conn.Write(message(core, methodPong, structOf(integer(id), integer(seq)))); err != nil {
-				return err
+		switch m.object {
+		case core:
+			err = l.answer(m)
+		case registry:
+			if l.changedBy(m) {
+				notify()
 			}
-		case m.object == registry && m.opcode == eventGlobal && ok && bytes.Contains(m.body, []byte("PipeWire:Interface:Link\x00")):
-			l.links[id] = true
-			notify()
-		case m.object == registry && m.opcode == eventGlobalRemove && ok && l.links[id]:
-			delete(l.links, id)
-			notify()
+		}
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// answer minds what the server says of the conversation itself.
+func (l *Links) answer(m received) error {
+	switch m.opcode {
+	case eventError:
+		return errors.New("the server ends the conversation")
+	case eventPing:
+		id, _ := m.integer(0)
+		seq, _ := m.integer(1)
+		_, err := l.conn.Write(message(core, methodPong, structOf(integer(id), integer(seq))))
+		return err
+	}
+	return nil
+}
+
+// changedBy reports whether a link came or went.
+func (l *Links) changedBy(m received) bool {
+	id, ok := m.integer(0)
+	switch {
+	case !ok:
+		return false
+	case m.opcode == eventGlobal && bytes.Contains(m.body, []byte("PipeWire:Interface:Link\x00")):
+		l.links[id] = true
+		return true
+	case m.opcode == eventGlobalRemove && l.links[id]:
+		delete(l.links, id)
+		return true
+	}
+	return false
 }
 
 // Err returns why the connection has ended; nil while it has not.
