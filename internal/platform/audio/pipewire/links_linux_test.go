@@ -38,16 +38,26 @@ func TestLinksOfARealServer(t *testing.T) {
 	_, err = Watch(ctx, socket+"-none", all.Server.Cookie, "test", func() {})
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	changed := signal.New()
-	l, err := Watch(ctx, socket, all.Server.Cookie, "test", changed.Notify)
+	changed, links := signal.New(), atomic.Int64{}
+	notify := func() {
+		links.Add(1)
+		changed.Notify()
+	}
+	// until waits for so many links that came or went, of two channels each.
+	until := func(n int64) {
+		for links.Load() < n {
+			_, err := changed.Wait(ctx, 0, nil)
+			require.NoError(t, err)
+		}
+	}
+	l, err := Watch(ctx, socket, all.Server.Cookie, "test", notify)
 	require.NoError(t, err)
+	until(2) // those of the headset itself
 	module, err := s.LoadModule(ctx, "module-remap-source", "master="+hs.SourceName, "source_name=again")
 	require.NoError(t, err)
-	_, err = changed.Wait(ctx, 0, nil)
-	require.NoError(t, err)
+	until(4)
 	require.NoError(t, s.UnloadModule(ctx, module))
-	_, err = changed.Wait(ctx, 0, nil)
-	require.NoError(t, err)
+	until(6)
 	require.NoError(t, l.Err())
 	require.NoError(t, l.Close())
 	require.Error(t, l.Err())
