@@ -1,5 +1,5 @@
-// Package asynclog is a log that nobody who logs has to wait for: a terminal that was stopped, a pipe that nobody reads or a file system that
-// hangs may block a write for ever.
+// Package asynclog is a log that nobody who logs has to wait for: a terminal that was stopped, a pipe that nobody reads or a file system
+// that hangs may block a write for ever.
 package asynclog
 
 import (

@@ -65,8 +65,8 @@ func (m *matcher) ofHardware(h *Hardware) (list []*product) {
 }
 
 // WithoutMicrophone returns the sound cards of products whose microphone is to be reported, if neither the card nor its unit has one at the
-// moment: their profile is off, or has outputs only, as all of them may have. A card is left out if it may be of a product without a microphone, or of another
-// vendor's device with the same ids.
+// moment: their profile is off, or has outputs only, as all of them may have. A card is left out if it may be of a product without a
+// microphone, or of another vendor's device with the same ids.
 func (g *Grouping) WithoutMicrophone(list []Hardware) (without []Hardware) {
 	for _, h := range list {
 		if h.Sound && g.lacksMicrophone(&h) {

@@ -83,7 +83,8 @@ func (d *trackedDevice) dropOverdue(s *sensor, now time.Time) {
 }
 
 // attribute decides which question a report answers that has the state a sensor waits for: the oldest one whose answer may still come,
-// since a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about something else.
+// since a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about
+// something else.
 func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.Time) (asked time.Time, ok bool) {
 	mine, oldest := s.question(s.exchange.Step), -1
 	ok = true

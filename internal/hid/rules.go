@@ -137,8 +137,8 @@ func (s Step) Repeats() bool {
 	return s.repeats(func(t Test, _ int) bool { return slices.Contains(t.Fits[:], false) })
 }
 
-// repeats reports whether Expect tests a byte in which the device repeats a byte of the request, such that which holds for the condition and
-// the index of the byte in the request. The number of the report that answers is no such byte: all reports with that number have it.
+// repeats reports whether Expect tests a byte in which the device repeats a byte of the request, such that which holds for the condition
+// and the index of the byte in the request. The number of the report that answers is no such byte: all reports with that number have it.
 func (s Step) repeats(which func(t Test, i int) bool) bool {
 	sent := s.Sent()
 	isNumbered := !s.Arrives || len(sent) > 0 && sent[0] != 0

@@ -200,7 +200,7 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 			answered = true
 			d.answer(n, r, t.reportOf(cmp.Or(t.Ask, t.Report), code))
 		case t.Form == formAnswer && len(r.Output) > 1 && r.Output[0] == t.Ask && (t.Property == 0 || r.Output[1] == t.Property):
-			d.answerByReport(h, n, reportedAnswer{i, t.report(t.code(h.state(t.Of)))})
+			d.answerByReport(h, n, reportedAnswer{i, t.report(t.code(h.state(t.Of))), true})
 		}
 	}
 	if len(r.Output) == 0 && !answered {
@@ -212,12 +212,13 @@ func (d *desk) handleRequest(h *headset, n *node, r request) {
 type reportedAnswer struct {
 	channel int
 	data    []byte
+	states  bool // as opposed to a HID++ answer about places
 }
 
 // answerByReport sends an answer, or the one to the question before.
 func (d *desk) answerByReport(h *headset, n *node, a reportedAnswer) {
 	if !h.Behind {
-		d.send(h, a.channel, a.data, true)
+		d.send(h, a.channel, a.data, a.states)
 		return
 	}
 	if last := n.behind; last != nil {
@@ -237,7 +238,7 @@ func (d *desk) answerHIDPP(h *headset, n *node, request []byte) {
 		case t.Form != formHIDPP || t.Interface != n.iface || !h.up():
 		case request[2] == hidppPlace(i):
 			data[4] = t.code(h.state(t.Of))
-			d.send(h, i, data, true)
+			d.answerByReport(h, n, reportedAnswer{i, data, true})
 		case request[2] == 0:
 			by = i
 			if feature == t.hidppFeature() {
@@ -246,7 +247,7 @@ func (d *desk) answerHIDPP(h *headset, n *node, request []byte) {
 		}
 	}
 	if by >= 0 {
-		d.send(h, by, data, false)
+		d.answerByReport(h, n, reportedAnswer{by, data, false})
 	}
 }
 

@@ -187,7 +187,8 @@ func (d *desk) mayMissAnswers(h *headset, t channel, linked bool) bool {
 
 // hidesDropouts reports whether the answer about the link may come when a dropout is over.
 func (h *headset) hidesDropouts() bool {
-	return (h.Drowsy > 0 || h.Behind) && slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
+	return (h.Drowsy > 0 || h.Behind) &&
+		slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
 }
 
 // unclear reports whether the catalogue does not say what the values of the channel mean, or in which report they are.

@@ -101,7 +101,7 @@ var shows = map[string]func(scenario) bool{
 		return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool { return st.Do == doSleep && st.MS > 0 && st.N == 0 })
 	},
 	"the answer to another question is taken for one's own": func(s scenario) bool {
-		return s.hasModel(func(m model) bool { return m.Drowsy > 1000 && strings.Count(text(m.Versions), `"hidpp"`) > 1 })
+		return s.hasModel(func(m model) bool { return m.Behind && strings.Contains(text(m.Versions), `"hidpp"`) })
 	},
 	"a report was sent when it was read": func(s scenario) bool { return s.does(doStall) },
 	"a virtual microphone of unknown origin has the mute of the headset": func(s scenario) bool {

@@ -132,7 +132,7 @@ func (w entry) hasMute(id string) bool {
 // answer to the last question of another program from the one to the agent's first. It has a random source of its own, as widen.
 func (g *generator) delays(s *scenario) {
 	for i := range s.Models {
-		answers := slices.ContainsFunc(s.Models[i].Channels, func(t channel) bool { return t.Form == formAnswer })
+		answers := slices.ContainsFunc(s.Models[i].Channels, func(t channel) bool { return t.Form == formAnswer || t.Form == formHIDPP })
 		s.Models[i].Behind = answers && g.one(3) && !s.does(doReplace, doAsk)
 	}
 }

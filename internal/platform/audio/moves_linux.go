@@ -13,8 +13,8 @@ const movesInterval = time.Second
 // linksTimeout is how long the first words of the server are waited for, once.
 const linksTimeout = 500 * time.Millisecond
 
-// moves says when to read the streams again because one may record another source now. The PulseAudio protocol of PipeWire has no event for
-// that, up to 1.6, but its own protocol tells of each link. A link's event may be here before pipewire-pulse has got its own: a second
+// moves says when to read the streams again because one may record another source now. The PulseAudio protocol of PipeWire has no event
+// for that, up to 1.6, but its own protocol tells of each link. A link's event may be here before pipewire-pulse has got its own: a second
 // after a reading that had a reason, there is one more. Where there is no link to listen to, such as in a sandbox, there is one every second.
 type moves struct {
 	getenv func(string) string
@@ -28,7 +28,8 @@ type moves struct {
 	tried     bool            // there was an attempt since the server was connected
 }
 
-// watch listens to links while that is needed, on the server with that cookie. It tries once: a server that refuses is not asked each second.
+// watch listens to links while that is needed, on the server with that cookie. It tries once: a server that refuses is not asked each
+// second.
 func (m *moves) watch(ctx context.Context, cookie uint32, silent bool) {
 	m.silent = silent
 	if !silent {
