@@ -283,6 +283,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case slices.Contains(d.history, list): // others are also by an earlier agent
 		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
 		if place < 0 && (k.refused || k.isFarewell(list)) {
+			k.makesRoom(p.Transport)
 			break
 		}
 		if place < 0 {
@@ -294,6 +295,15 @@ func (k *client) onPayload(p fakeserver.Payload) {
 		if p.Transport == fakeserver.IPC && k.linkedSince.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
 			k.linkedSince = time.Now()
 		}
+	case k.isFarewell(list):
+		k.makesRoom(p.Transport)
+	}
+}
+
+// makesRoom notes that it has got a farewell: where only the first client is served, another one is now. mu is held.
+func (k *client) makesRoom(over fakeserver.Transport) {
+	if k.desk.set.First && over == fakeserver.IPC {
+		k.linkedSince = time.Time{}
 	}
 }
 

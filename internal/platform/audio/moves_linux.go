@@ -15,7 +15,8 @@ const linksTimeout = 500 * time.Millisecond
 
 // moves says when to read the streams again because one may record another source now. The PulseAudio protocol of PipeWire has no event
 // for that, up to 1.6, but its own protocol tells of each link. A link's event may be here before pipewire-pulse has got its own: a second
-// after a reading that had a reason, there is one more. Where there is no link to listen to, such as in a sandbox, there is one every second.
+// after a reading that had a reason, there is one more. Where there is no link to listen to, such as in a sandbox, there is one every
+// second.
 type moves struct {
 	getenv func(string) string
 	name   string // of this program, for the server
