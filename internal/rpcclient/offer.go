@@ -25,10 +25,9 @@ func (s *session) former() *devices.Snapshot {
 	return s.mayHold
 }
 
-// verdictOn returns what it means that the client has refused a list while snap is the newest one. One that has never accepted a list
-// since its start holds no mute.
+// verdictOn returns what it means that the client has refused a list while snap is the newest one.
 func (s *session) verdictOn(snap devices.Snapshot) verdict {
-	if s.holds == nil && s.holdsUnknown || s.holds != nil && holdsStale(*s.holds, snap) {
+	if s.holds == nil || holdsStale(*s.holds, snap) {
 		return onRefusedStale
 	}
 	return onRefused

@@ -45,13 +45,12 @@ type session struct {
 
 	mayHold *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
 
-	offer        offer
-	holds        *devices.Snapshot // what the client has accepted last; nil: nothing in this session, or unknown
-	holdsUnknown bool              // it may hold an older list: of an earlier session, of another agent, or one whose answer is missing
-	rejected     []devices.Device  // the last list that was refused while it was the newest
-	refusedGen   uint64            // its generation
-	refusal      error             // why
-	again        time.Time         // when the newest list is offered again
+	offer      offer
+	holds      *devices.Snapshot // what the client has accepted last in this session; nil: unknown, as it may be of another session or agent
+	rejected   []devices.Device  // the last list that was refused while it was the newest
+	refusedGen uint64            // its generation
+	refusal    error             // why
+	again      time.Time         // when the newest list is offered again
 }
 
 // limits are how long answers may take (rule R48).
@@ -75,7 +74,7 @@ type observer interface {
 // run returns when the link is lost or ctx ends. A refused list does not end it: the list
 // is sent again after a growing wait, and at once when it changes (rule R44).
 func (s *session) run(ctx context.Context) error {
-	s.first, s.offer, s.holdsUnknown = true, offerNewest, s.hasAnswered || s.mayHold != nil
+	s.first, s.offer = true, offerNewest
 	for {
 		if s.endWhenIdle.Err() != nil {
 			return errReconnect
@@ -171,7 +170,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	var refusal *refusalError
 	switch {
 	case errors.Is(err, errNewer):
-		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
+		s.acceptedIsKnown, s.holds = false, nil
 		return nil
 	case err == nil && s.offer != offerNewest:
 		s.hasAnswered, s.unansweredSince = true, time.Time{}
@@ -195,7 +194,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		s.refused(snap, newest, err)
 		return s.decided(ctx, s.verdictOn(newest))
 	case errors.Is(err, errBroken):
-		s.acceptedIsKnown, s.holds, s.holdsUnknown = false, nil, true
+		s.acceptedIsKnown, s.holds = false, nil
 		return nil // it goes out again, when there is a token for it
 	default:
 		return err

@@ -173,6 +173,7 @@ func runSession(t *testing.T, l *fakeLink) *testSession {
 	b.session = &session{
 		link: l, to: Address{Transport: WebSocket, Port: 6463}, outbox: newOutbox(), limits: usualLimits,
 		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b, endWhenIdle: context.Background(),
+		holds: new(devices.Snapshot), // as if it had accepted an empty list
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel

@@ -321,7 +321,8 @@ func (h *manager) release(p *presence) {
 
 // startOpening begins to open a device, or what is not open of it, unless it has failed and is not to be tried again yet.
 func (h *manager) startOpening(p *presence) {
-	due, open := !time.Now().Before(p.again), func() (connection, error) { return h.backend.open(p.device.Node) }
+	device := p.device // what the next scan sees of it may be more
+	due, open := !time.Now().Before(p.again), func() (connection, error) { return h.backend.open(device.Node) }
 	switch {
 	case p.opening != nil, p.broken && (!due || p.again.IsZero()):
 		return
@@ -333,7 +334,7 @@ func (h *manager) startOpening(p *presence) {
 		open = func() (connection, error) { return conn, conn.openRest() }
 	}
 	p.again = time.Time{}
-	o, device := &opening{Call: platform.NewCall(h.changed.Notify), began: time.Now()}, p.device
+	o := &opening{Call: platform.NewCall(h.changed.Notify), began: time.Now()}
 	p.opening = o
 	h.working.Go(func() {
 		o.Do(func() {
