@@ -152,10 +152,10 @@ func TestRunInterrupted(t *testing.T) {
 }
 
 func TestRunTimeout(t *testing.T) {
-	code, out, errs := runScenario(t, t.Context(), "clients: [{name: A, port: 0}]\nsteps: [{wait: 1h}]\n", strings.NewReader(""), "FILE", "--timeout", "20ms")
+	code, out, errs := runScenario(t, t.Context(), "clients: [{name: A, port: 0}]\nsteps: [{wait: 1h}]\n", strings.NewReader(""), "FILE", "--timeout", "2s")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "1 failed")
-	require.Contains(t, errs, "fakeserver: the time for the whole run, 20ms, is over")
+	require.Contains(t, errs, "fakeserver: the time for the whole run, 2s, is over")
 }
 
 // A report that cannot be put into place is an error, even when all passed.
