@@ -265,6 +265,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	if p.Fault == fakeserver.FaultCloseAfter { // the link has ended
 		k.linkedSince = time.Time{}
 	}
+	// Where only the first client is served, another one is after the farewell.
+	makesRoom := d.set.First && p.Transport == fakeserver.IPC && list != d.newest() && k.isFarewell(list)
 	switch {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
@@ -283,7 +285,6 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case slices.Contains(d.history, list): // others are also by an earlier agent
 		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
 		if place < 0 && (k.refused || k.isFarewell(list)) {
-			k.makesRoom(p.Transport)
 			break
 		}
 		if place < 0 {
@@ -295,14 +296,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 		if p.Transport == fakeserver.IPC && k.linkedSince.IsZero() && p.Fault == fakeserver.FaultNone && time.Since(k.stale) > backlog {
 			k.linkedSince = time.Now()
 		}
-	case k.isFarewell(list):
-		k.makesRoom(p.Transport)
 	}
-}
-
-// makesRoom notes that it has got a farewell: where only the first client is served, another one is now. mu is held.
-func (k *client) makesRoom(over fakeserver.Transport) {
-	if k.desk.set.First && over == fakeserver.IPC {
+	if makesRoom {
 		k.linkedSince = time.Time{}
 	}
 }

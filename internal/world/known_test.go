@@ -27,7 +27,7 @@ var knownFaults = []knownFault{
 			return s.does(doReplace) && (s.spends(v.Client) || v.Waits && s.looksLikeTwo(v.Client))
 		},
 	},
-	{"V18: a farewell to one of two sessions empties the list", []string{"rest"}, func(s scenario, v violation) bool {
+	{"V18: a farewell to one of two sessions empties the list", []string{"rest", "late"}, func(s scenario, v violation) bool {
 		return s.does(doConfigure) && s.looksLikeTwo(v.Client)
 	}},
 	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario, v violation) bool {
