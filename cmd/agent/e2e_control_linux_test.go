@@ -205,12 +205,12 @@ func TestControl(t *testing.T) {
 		status, _ := d.request(http.MethodPost, "/v1/states/acme-headset-700", "")
 		require.Equal(t, http.StatusMethodNotAllowed, status)
 	})
-	t.Run("metrics", func(t *testing.T) {
-		status, answer := d.request(http.MethodGet, "/v1/metrics", "")
-		require.Equal(t, http.StatusOK, status)
-		for _, line := range []string{"sidetone_devices_reported 2", "sidetone_clients_served 1", "# TYPE sidetone_deliveries_total counter"} {
-			require.Contains(t, answer, line+"\n")
-		}
+	t.Run("figures of the process", func(t *testing.T) {
+		p := d.status().Process
+		require.Positive(t, p.MemoryBytes)
+		require.Positive(t, p.OpenFiles)
+		require.Positive(t, p.Events["delivered"]["ipc"])
+		require.Positive(t, p.Events["connected"]["ipc"])
 	})
 	t.Run("one agent", func(t *testing.T) {
 		out, errs, code := d.ask("run", "--catalogue", d.catalogue)

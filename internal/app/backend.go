@@ -49,16 +49,18 @@ func (a *App) nextChange() <-chan struct{} {
 	return a.changed
 }
 
-// Watch returns the present state and a channel that is closed at the next change.
+// Watch returns the present state, without the figures of the process, and a channel that is closed at the next change.
 func (a *App) Watch() (control.Status, <-chan struct{}) {
 	changed := a.nextChange()
-	return a.Status(), changed
-}
-
-// Status returns what the agent knows, and what its clients have.
-func (a *App) Status() control.Status {
 	st, conditions := a.state()
 	st.Conditions = control.ConditionsOf(conditions)
+	return st, changed
+}
+
+// Status returns what the agent knows, and what its clients have, with the figures of its process.
+func (a *App) Status() control.Status {
+	st, _ := a.Watch()
+	st.Process = a.process()
 	return st
 }
 

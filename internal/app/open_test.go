@@ -81,7 +81,6 @@ func TestQuestionsToAnAgentThatHasEnded(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(text), "null", "the API has empty lists")
 	}
-	require.NoError(t, a.Metrics(io.Discard))
 	require.NoError(t, a.Bundle(io.Discard))
 	_, err = a.Push(t.Context(), "p", control.PushRequest{Owner: "suite"}, "")
 	require.ErrorIs(t, err, control.ErrStopping)

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sidetone/internal/devices"
@@ -25,16 +24,15 @@ type reporter struct {
 
 	losses signal.Signal // a client may have lost devices of other agents
 
-	deliveries atomic.Uint64
-	counters   *clientCounters
-	hub        deliveryHub
+	events eventCounts
+	hub    deliveryHub
 
 	mu   sync.Mutex
 	last devices.Snapshot
 }
 
 func newReporter(log *slog.Logger, ring *timeline.Ring, memory rpcclient.Store, opts rpcclient.Options) *reporter {
-	r := &reporter{log: log, timeline: ring, memory: memory, losses: signal.New(), counters: newClientCounters()}
+	r := &reporter{log: log, timeline: ring, memory: memory, losses: signal.New()}
 	r.Client = rpcclient.New(r.complete(opts))
 	return r
 }
@@ -45,7 +43,7 @@ func (r *reporter) configure(opts rpcclient.Options) { r.Reconfigure(r.complete(
 // complete adds the options that are not settings.
 func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 	opts.Memory = r.memory
-	opts.Log, opts.OnDelivery, opts.OnEvent = r.log, r.delivered, r.counters.event
+	opts.Log, opts.OnDelivery, opts.OnEvent = r.log, r.delivered, r.events.count
 	return opts
 }
 
@@ -73,8 +71,7 @@ func (r *reporter) generation() uint64 {
 
 // delivered writes the one line for a change that the client has accepted.
 func (r *reporter) delivered(d rpcclient.Delivery) {
-	r.deliveries.Add(1)
-	r.counters.delivered(d)
+	r.events.count(rpcclient.Delivered, d.To.Transport)
 	r.hub.delivered(d)
 	r.timeline.Acknowledged(timelineClient(rpcclient.Session{Address: d.To}), d.Snapshot)
 	if d.First || removes(d.Changes) {

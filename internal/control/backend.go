@@ -14,7 +14,7 @@ import (
 type Backend interface {
 	Status() Status
 	Devices() Devices
-	// Watch returns the present state and a channel that is closed at the next change.
+	// Watch returns the present state, without Process, and a channel that is closed at the next change.
 	Watch() (Status, <-chan struct{})
 	// Push applies what the vendor's software says. holder names the connection it came over:
 	// a push without a lease ends with Release(holder). It returns when the list that holds it
@@ -52,8 +52,6 @@ type Backend interface {
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends early
 	// if write fails. write may block; the agent does not wait for it.
 	Record(ctx context.Context, write func(lines []byte) error) error
-	// Metrics writes counters, gauges and histograms in the text format 0.0.4 of Prometheus.
-	Metrics(w io.Writer) error
 	// Bundle writes a zip archive of a few MB for support, with serial numbers and names of users masked.
 	Bundle(w io.Writer) error
 }

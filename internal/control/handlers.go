@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 )
@@ -49,7 +48,6 @@ func (s *Server) newRoutes() map[string]route {
 		"/v1/devices":   value(func() any { return s.backend.Devices() }),
 		"/v1/watch":     get(s.watch),
 		"/v1/record":    get(s.record),
-		"/v1/metrics":   get(s.metrics),
 		"/v1/bundle":    get(s.bundle),
 		"/v1/refresh":   act(func(http.ResponseWriter, *http.Request) error { s.backend.Refresh(); return nil }),
 		"/v1/reload":    act(s.reload),
@@ -64,26 +62,14 @@ func (s *Server) newRoutes() map[string]route {
 	}
 }
 
-// metrics answers in the text format 0.0.4 of Prometheus.
-func (s *Server) metrics(_ http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
-	return buffered(r, "text/plain; version=0.0.4; charset=utf-8", s.backend.Metrics)
-}
-
+// bundle collects the archive before it answers: nothing of it is sent if it fails halfway.
 func (s *Server) bundle(w http.ResponseWriter, r *http.Request, _ []byte) (any, error) {
-	archive, err := buffered(r, "application/zip", s.backend.Bundle)
-	if err == nil {
-		w.Header().Set("Content-Disposition", `attachment; filename="bundle.zip"`)
-	}
-	return archive, err
-}
-
-// buffered collects what write writes: nothing of it is sent if it fails halfway.
-func buffered(r *http.Request, contentType string, write func(io.Writer) error) (any, error) {
-	var content bytes.Buffer
-	if err := write(&content); err != nil {
+	var archive bytes.Buffer
+	if err := s.backend.Bundle(&archive); err != nil {
 		return nil, problem(http.StatusInternalServerError, CodeInternal, "%s could not be made: %v", r.URL.Path, err)
 	}
-	return rawAnswer{contentType, content.Bytes()}, nil
+	w.Header().Set("Content-Disposition", `attachment; filename="bundle.zip"`)
+	return rawAnswer{"application/zip", archive.Bytes()}, nil
 }
 
 func (s *Server) reload(http.ResponseWriter, *http.Request) error {

@@ -44,7 +44,6 @@ type fake struct {
 	block     chan struct{} // what Push waits for
 	deaf      bool          // Push does so even when it is told to give up
 	entered   chan struct{} // has an element for each Push that has begun
-	metrics   string
 	calls     map[string]int
 	paused    PauseRequest
 	successor string      // the connection of the agent that goes on
@@ -76,6 +75,7 @@ func newFake() *fake {
 					{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
 				},
 			},
+			Process:  &Process{MemoryBytes: 1 << 24, OpenFiles: 17, Goroutines: 30, Events: map[string]map[string]uint64{"delivered": {"ipc": 5}}},
 			LogLevel: "info", Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
 			Conditions: ConditionsOf([]health.Condition{
 				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
@@ -297,14 +297,6 @@ func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error
 			return write([]byte(`{"end":{}}` + "\n"))
 		}
 	}
-}
-
-func (f *fake) Metrics(w io.Writer) error {
-	if f.broken != nil {
-		return f.broken
-	}
-	_, err := io.WriteString(w, f.metrics)
-	return err
 }
 
 func (f *fake) Bundle(w io.Writer) error {

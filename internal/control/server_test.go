@@ -50,17 +50,6 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, CodeInternal, problemIn(t, body).Code)
 }
 
-func TestMetrics(t *testing.T) {
-	s := serve(t, nil)
-	s.backend.metrics = "# HELP sidetone_pushes Pushed states.\n# TYPE sidetone_pushes gauge\nsidetone_pushes 12\n"
-	answer, body := s.ask("GET", "/v1/metrics", "")
-	require.Equal(t, "text/plain; version=0.0.4; charset=utf-8", answer.Header.Get("Content-Type"))
-	require.Equal(t, s.backend.metrics, body)
-	s.backend.broken = errors.New("no memory")
-	answer, _ = s.ask("GET", "/v1/metrics", "")
-	require.Equal(t, 500, answer.StatusCode)
-}
-
 func TestPathsAndMethods(t *testing.T) {
 	s := serve(t, nil)
 	for _, c := range []struct {

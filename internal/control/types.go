@@ -30,6 +30,15 @@ type Status struct {
 	LogLevel   string      `json:"log_level,omitempty"`   // the lowest that is logged
 	NotifyMute bool        `json:"notify_mute,omitempty"` // the tray is to tell the user when a mute button is pressed
 	LogFile    string      `json:"log_file,omitempty"`    // absent: the log goes to a journal or a terminal
+	Process    *Process    `json:"process,omitempty"`     // nil in a Change
+}
+
+// Process is what the agent's process occupies, and what has happened with clients since its start.
+type Process struct {
+	MemoryBytes uint64                       `json:"memory_bytes,omitempty"` // resident; absent: the system does not tell
+	OpenFiles   int                          `json:"open_files,omitempty"`   // descriptors; absent: the system does not tell
+	Goroutines  int                          `json:"goroutines"`
+	Events      map[string]map[string]uint64 `json:"events"` // how often each event has happened, by transport; absent: never
 }
 
 // Condition is one thing that a user may have to know, with its English text.
