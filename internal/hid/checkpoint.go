@@ -16,6 +16,8 @@ type Checkpoint struct {
 	WasUp       []unitCheckpoint   `json:"was_up,omitempty"`       // the units whose links have been up since
 	Away        []awayCheckpoint   `json:"away,omitempty"`         // the units that may have been away unnoticed
 	Devices     []deviceCheckpoint `json:"devices,omitempty"`
+
+	Owed map[string][]lateCheckpoint `json:"owed,omitempty"` // by node: answers that may still come when it is opened anew
 }
 
 // unitCheckpoint names a unit.
@@ -80,6 +82,12 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		c.Away = append(c.Away, awayCheckpoint{unitCheckpoint{u.product, u.identity}, clock(at)})
 	}
 	slices.SortFunc(c.Away, func(a, b awayCheckpoint) int { return a.compare(b.unitCheckpoint) })
+	for node, late := range t.owed {
+		if c.Owed == nil {
+			c.Owed = make(map[string][]lateCheckpoint)
+		}
+		c.Owed[node] = lateCheckpoints(late, nil, clock)
+	}
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked}
 		for i, s := range d.sensors {
@@ -109,12 +117,17 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		for _, s := range d.queue {
 			dc.Queue = append(dc.Queue, slices.Index(d.sensors, s))
 		}
-		for _, l := range d.late {
-			dc.Late = append(dc.Late, lateCheckpoint{slices.Index(d.sensors, l.sensor), l.step, l.sent, clock(l.asked), clock(l.until)})
-		}
+		dc.Late = lateCheckpoints(d.late, d.sensors, clock)
 		c.Devices = append(c.Devices, dc)
 	}
 	return c
+}
+
+func lateCheckpoints(late []lateAnswer, sensors []*sensor, clock func(time.Time) time.Time) (out []lateCheckpoint) {
+	for _, l := range late {
+		out = append(out, lateCheckpoint{slices.Index(sensors, l.sensor), l.step, l.sent, clock(l.asked), clock(l.until)})
+	}
+	return out
 }
 
 // Restore gives a new Tracker the state of another with the same rules. What belongs to other rules is
@@ -127,6 +140,11 @@ func (t *Tracker) Restore(c Checkpoint) {
 	}
 	for _, u := range c.Away {
 		t.away[unit{u.Product, u.Identity}] = u.At
+	}
+	for node, late := range c.Owed {
+		for _, l := range late {
+			t.owed[node] = append(t.owed[node], lateAnswer{sent: l.Sent, until: l.Until})
+		}
 	}
 	for _, dc := range c.Devices {
 		t.restoreDevice(dc)

@@ -82,7 +82,7 @@ func (d *trackedDevice) dropOverdue(s *sensor, now time.Time) {
 	})
 }
 
-// attribute decides which question a report answers that has the state a sensor waits for: the oldest one whose answer may still come,
+// attribute decides which question a report answers that may be the answer a sensor waits for: the oldest one whose answer may still come,
 // since a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about
 // something else.
 func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.Time) (asked time.Time, ok bool) {
@@ -115,6 +115,13 @@ func (d *trackedDevice) settle(data []byte, now time.Time) (may bool) {
 		d.late = slices.Delete(d.late, i, i+1)
 	}
 	return may || i >= 0
+}
+
+// owes returns the answers that may still come from a device that is not tracked any more: its node may be opened anew.
+func (d *trackedDevice) owes(now time.Time) []lateAnswer {
+	d.cancel(now)
+	d.forgetRules(anySensor)
+	return d.late
 }
 
 // forgetRules notes that there are no longer some rules whose answers may still come.

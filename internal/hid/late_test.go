@@ -184,6 +184,71 @@ func TestLateAnswerOfAnEarlierStep(t *testing.T) {
 	require.Equal(t, "sources[0]=true", w.happen(in("hidraw0", 2, 1, 2)))
 }
 
+// An answer that comes with the next question is not taken for that of another step, also where it is no answer to the last one.
+func TestStepsThatAreAnsweredOneQuestionLate(t *testing.T) {
+	w := newWorld(t, `
+    sources:
+      - field: hardware_mute
+        hid_query:
+          steps: [{output: "11 01", expect: [{byte: 0, eq: 2}]}, {output: "11 02", expect: [{byte: 0, eq: 2}]}]
+          value: {byte: 1, on: [1], off: [0]}
+          poll_ms: 2000
+`)
+	const first, last = "hidraw0 output 11 01", "hidraw0 output 11 02"
+	answers := map[string]byte{first: 1, last: 0}
+	w.happen(at("hidraw0", reports(1, 2)))
+	owed, known := "", false
+	for range 40 {
+		asked := w.asked()
+		switch {
+		case asked == "":
+			w.expire()
+		case owed != "":
+			w.apply(in("hidraw0", 2, answers[owed]))
+			fallthrough
+		default:
+			owed = asked
+		}
+		require.NotEqual(t, "sources[0]=true", w.states())
+		known = known || w.states() == "sources[0]=false"
+	}
+	require.True(t, known)
+}
+
+// What a node owes when it is opened anew is not taken for the answer to a question from after that.
+func TestLateAnswerOfANodeThatIsOpenedAnew(t *testing.T) {
+	failed := gone("hidraw0")
+	failed.Error = "read: input/output error"
+	attached := at("hidraw0", reports(1, 2, 9))
+	for name, c := range map[string]struct {
+		events []hid.Event
+		want   string
+	}{
+		"reading has failed":            {[]hid.Event{failed, attached}, "unknown"},
+		"and once more, when opened":    {[]hid.Event{failed, {Kind: hid.Denied, Node: "hidraw0", Device: attached.Device}, attached}, "unknown"},
+		"more of it has been opened":    {[]hid.Event{attached}, "unknown"},
+		"unplugged, and another one":    {[]hid.Event{gone("hidraw0"), plugged("hidraw0", reports(1, 2, 9))}, "true"},
+		"the same, and nobody saw that": {[]hid.Event{gone("hidraw0"), attached}, "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sleepy)
+			w.apply(at("hidraw0", reports(1, 2, 9)))
+			w.asked()
+			for _, e := range c.events {
+				w.apply(e)
+				w.asked()
+				w.tr = restored(t, w.tr, w.tr.Rules())
+			}
+			w.apply(in("hidraw0", 2, 1))
+			require.Equal(t, "sources[0]="+c.want, w.states())
+			if w.asked() != "" {
+				w.apply(in("hidraw0", 2, 0))
+				require.Equal(t, "sources[0]=false", w.states())
+			}
+		})
+	}
+}
+
 // What is read by the system is no answer to what was asked by a report, and does not settle whose the next report is.
 func TestReadingDoesNotSettleALateAnswer(t *testing.T) {
 	w := newWorld(t, `

@@ -220,8 +220,9 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	s.exchange.Silent = false
 	d.changes.heard = d.changes.heard || s.pp != nil
 	stated := s.LastAsked
-	if s.awaitsUnmarked() && !s.exchange.has(s.exchange.Step+1) {
-		if stated, ok = d.attribute(s, data, &a, now); !ok {
+	if s.awaitsUnmarked() {
+		stated, ok = d.attribute(s, data, &a, now)
+		if !ok && !s.exchange.has(s.exchange.Step+1) {
 			s.LastAsked = now
 			d.send(s, s.exchange.repeat(now))
 			return true

@@ -17,13 +17,17 @@ type Tracker struct {
 	devices []*trackedDevice // in the order of their nodes
 	wasUp   map[unit]bool    // the link has been up since the unit was plugged in and the machine woke
 	away    map[unit]time.Time
-	woke    time.Time // when the machine last woke; zero: it has not slept
+	owed    map[string][]lateAnswer // by node: that may still come when it is opened anew
+	woke    time.Time               // when the machine last woke; zero: it has not slept
 	changes changeFlags
 }
 
 // NewTracker returns a Tracker without devices.
 func NewTracker(r *Rules) *Tracker {
-	return &Tracker{rules: r, wasUp: make(map[unit]bool), away: make(map[unit]time.Time), changes: changeFlags{softwareID: hidppSoftware - 1}}
+	return &Tracker{
+		rules: r, wasUp: make(map[unit]bool), away: make(map[unit]time.Time), owed: make(map[string][]lateAnswer),
+		changes: changeFlags{softwareID: hidppSoftware - 1},
+	}
 }
 
 // SetSoftwareID sets the software id, 1 to 15, of the first HID++ exchange; each further one has the next. Two programs that ask one
@@ -100,6 +104,9 @@ func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
 	t.noteAway(at, func(s *sensor) bool { return slices.Contains(d.sensors, s) })
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetAll(at, now, d.isOfUnit)
+	if late := d.owes(now); len(late) > 0 {
+		t.owed[d.device.Node] = late
+	}
 	for _, s := range d.sensors {
 		delete(t.wasUp, s.unit)
 	}
@@ -118,6 +125,10 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	}
 	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes, plugged: e.Plugged}
 	d.device.Node = e.Node
+	if !e.Plugged {
+		d.late = t.owed[e.Node]
+	}
+	delete(t.owed, e.Node)
 	t.add(d)
 	if e.Kind == Denied {
 		d.denied, d.reason = cmp.Or(e.Error, "it cannot be read"), e.Reason
