@@ -284,7 +284,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case k.wasQueued(list): // by an earlier agent
 	case slices.Contains(d.history, list): // others are also by an earlier agent
 		place := slices.Index(d.history[max(k.lastTaken, 0):], list)
-		if place < 0 && (k.refused || k.isFarewell(list)) {
+		if k.refused && list != d.newest() || place < 0 && k.isFarewell(list) { // it is offered what it may accept instead of the newest
 			break
 		}
 		if place < 0 {
