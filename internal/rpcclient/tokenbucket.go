@@ -15,11 +15,11 @@ type tokenBucket struct {
 	every    time.Duration
 	fullAt   time.Time     // when it is full again: one interval for each used token
 	reserved int           // tokens set aside for links
-	resized  chan struct{} // closed when configure changes size or every
+	news     chan struct{} // closed when a wait may have become shorter
 }
 
 func newTokenBucket(size int, every time.Duration) *tokenBucket {
-	return &tokenBucket{size: size, every: every, resized: make(chan struct{})}
+	return &tokenBucket{size: size, every: every, news: make(chan struct{})}
 }
 
 // newPacer returns the bucket that limits the lists of one session to 50 in any second (rule R70).
@@ -38,18 +38,23 @@ func (b *tokenBucket) configure(size int, every time.Duration) {
 		return
 	}
 	b.size, b.every = size, every
-	close(b.resized)
-	b.resized = make(chan struct{})
+	b.notify()
 }
 
-// changed returns a channel that is closed when delay and linkDelay may return other values, shorter or longer; nil for a nil bucket.
+// notify wakes those who wait for a token. mu is held.
+func (b *tokenBucket) notify() {
+	close(b.news)
+	b.news = make(chan struct{})
+}
+
+// changed returns a channel that is closed when a token may be there sooner than delay and linkDelay have said; nil for a nil bucket.
 func (b *tokenBucket) changed() <-chan struct{} {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.resized
+	return b.news
 }
 
 // full returns when the bucket is full again.
@@ -67,6 +72,7 @@ func (b *tokenBucket) setFull(at time.Time) {
 	if latest := time.Now().Add(time.Duration(b.size) * b.every); at.After(latest) { // the clock was set back
 		b.fullAt = latest
 	}
+	b.notify()
 }
 
 // outstanding returns how many spent tokens are not back yet, and when the next one will be.
@@ -120,6 +126,7 @@ func (b *tokenBucket) reserve() (release func()) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.reserved--
+		b.notify()
 	}
 }
 
@@ -151,4 +158,5 @@ func (b *tokenBucket) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = b.fullAt.Add(-b.every)
+	b.notify()
 }

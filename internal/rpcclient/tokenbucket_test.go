@@ -2,10 +2,13 @@ package rpcclient
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"sidetone/internal/devices"
 )
 
 func times(lists []sentList) []time.Time {
@@ -86,4 +89,30 @@ func TestPacerIsFullAgainAfterAPause(t *testing.T) {
 		require.Positive(t, p.delay(now))
 		now = now.Add(time.Hour)
 	}
+}
+
+// TestAListWaitsNoLongerThanForItsToken although a link had reserved one, and failed: the token that it has left is the list's.
+func TestAListWaitsNoLongerThanForItsToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLink{}
+		b := runSession(t, l)
+		synctest.Wait()
+		start := time.Now()
+		b.bucket = newTokenBucket(2, 30*time.Second)
+		for range 2 {
+			b.bucket.spend(start)
+		}
+		b.put(1, devices.True)
+		time.Sleep(20 * time.Second)
+		release := b.bucket.reserve()
+		time.Sleep(9 * time.Second)
+		b.bucket.spend(start.Add(30 * time.Second))
+		time.Sleep(2 * time.Second)
+		release()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Len(t, l.lists(), 1)
+		require.Equal(t, time.Minute, l.lists()[0].at.Sub(start))
+	})
 }
