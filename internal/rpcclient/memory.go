@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type memory struct {
 	mu      sync.Mutex
 	known   []clientKey // the oldest first
 	changed signal.Signal
+	stored  []byte // what the store holds, as far as is known; owned by write
 }
 
 // clientKey tells a client that has answered from others, and from the next one in its place.
@@ -46,6 +48,9 @@ func (a clientKey) same(b clientKey) bool {
 // read makes the memory what the store holds. A text that it does not understand is that of another program, or damaged: then nothing
 // is remembered, and the next write replaces it.
 func (m *memory) read(store Store) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer func() { m.stored = m.text() }()
 	if store == nil {
 		return nil
 	}
@@ -60,33 +65,39 @@ func (m *memory) read(store Store) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.known = known[max(0, len(known)-maxRemembered):]
 	return nil
 }
 
-// write stores the memory after each change, and once more when ctx ends. It is called in a goroutine of its own: no list waits for a file.
+// text returns what is to be stored. mu is held.
+func (m *memory) text() []byte {
+	text, err := json.Marshal(m.known)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return text
+}
+
+// write stores the memory as a whole after each change, and once more when ctx ends. After a failed write it is tried again with the next
+// answer of any client to its first list. It is called in a goroutine of its own: no list waits for a file.
 func (m *memory) write(ctx context.Context, store func() Store, failed func(error)) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			select {
-			case <-m.changed:
-			default:
-				return
-			}
 		case <-m.changed:
 		}
 		m.mu.Lock()
-		text, err := json.Marshal(m.known)
+		text := m.text()
 		m.mu.Unlock()
-		if to := store(); to != nil && err == nil {
-			err = to.Write(text)
+		to := store()
+		if to == nil || bytes.Equal(text, m.stored) {
+			continue
 		}
-		if err != nil {
+		if err := to.Write(text); err != nil {
 			failed(err)
+			continue
 		}
+		m.stored = text
 	}
 }
 
@@ -103,9 +114,6 @@ func (m *memory) add(a clientKey) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n := len(m.known); n > 0 && m.known[n-1] == a {
-		return
-	}
 	m.known = append(slices.DeleteFunc(m.known, a.same), a)
 	if over := len(m.known) - maxRemembered; over > 0 {
 		m.known = slices.Delete(m.known, 0, over)

@@ -148,6 +148,45 @@ func TestABrokenMemoryIsEmpty(t *testing.T) {
 	}
 }
 
+// fullStore has no room.
+type fullStore struct {
+	note
+	full atomic.Bool
+}
+
+func (s *fullStore) Write(text []byte) error {
+	if s.full.Load() {
+		return syscall.ENOSPC
+	}
+	return s.note.Write(text)
+}
+
+// TestTheMemoryIsStoredAfterAFailedWrite, with the next answer to a first list, or at the end.
+func TestTheMemoryIsStoredAfterAFailedWrite(t *testing.T) {
+	for name, again := range map[string]func(*fakeserver.Server, *harness){
+		"at the next answer": func(s *fakeserver.Server, h *harness) {
+			s.DropConnections()
+			eventually(t, "delivered again", func() bool { return len(h.delivered()) > 1 })
+		},
+		"at the end": func(_ *fakeserver.Server, h *harness) { h.stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, m *machine) {
+				s := m.serve(fakeserver.Options{IPCDir: m.dir, NoTCP: true})
+				opts, store := quick(), &fullStore{}
+				store.full.Store(true)
+				opts.Local, opts.Memory = m, store
+				h := m.reporting(opts, devices.True, time.Second)
+				require.Empty(t, store.text)
+				store.full.Store(false)
+				again(s, h)
+				pass(time.Second)
+				require.Contains(t, string(store.text), "socket")
+			})
+		})
+	}
+}
+
 // slowStore takes an hour for each write.
 type slowStore struct{ note }
 

@@ -27,10 +27,13 @@ func (s *session) former() *devices.Snapshot {
 
 // verdictOn returns what it means that the client has refused a list while snap is the newest one.
 func (s *session) verdictOn(snap devices.Snapshot) verdict {
-	if s.holds == nil || holdsStale(*s.holds, snap) {
-		return onRefusedStale
+	switch {
+	case s.holds != nil && !holdsStale(*s.holds, snap):
+		return onRefused
+	case len(asOfToday(s.former(), snap).Devices) == 0:
+		return onRefusedBare
 	}
-	return onRefused
+	return onRefusedStale
 }
 
 // flagsOf returns the flags of d that are true.

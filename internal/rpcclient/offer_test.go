@@ -105,6 +105,33 @@ func TestARefusingClientMayHoldTheListOfAnotherAgent(t *testing.T) {
 	})
 }
 
+// TestAClientThatRefusesEverythingGetsOneEmptyList when nothing is left of what it may hold: the empty list is also the former one.
+func TestAClientThatRefusesEverythingGetsOneEmptyList(t *testing.T) {
+	t.Parallel()
+	for name, holds := range map[string]*devices.Snapshot{"nothing known": nil, "a device that has left": {
+		Devices: []devices.Report{{Device: devices.Device{Type: devices.AudioInput, ID: "Gone"}}},
+	}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &fakeLink{answer: refuse}
+				b := runSession(t, l)
+				synctest.Wait()
+				b.holds, b.mayHold = nil, holds
+				b.put(1, devices.False)
+				synctest.Wait()
+				var sizes []int
+				for _, s := range l.lists() {
+					sizes = append(sizes, s.size)
+				}
+				require.Equal(t, []int{2, 0}, sizes)
+				time.Sleep(1200 * time.Millisecond)
+				synctest.Wait()
+				require.Equal(t, 2, l.lists()[2].size, "then the newest list is tried again")
+			})
+		})
+	}
+}
+
 func TestAsOfToday(t *testing.T) {
 	t.Parallel()
 	was := disliked(1, devices.True)

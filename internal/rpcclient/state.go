@@ -121,6 +121,7 @@ type verdict string
 const (
 	onTaken        verdict = "it accepts"
 	onRefusedStale verdict = "it refuses, and may hold a flag that is over"
+	onRefusedBare  verdict = "likewise, and nothing is left of the former list"
 	onRefused      verdict = "it refuses, and holds no such flag"
 )
 
@@ -142,5 +143,7 @@ var offers = transition.Table[offer, verdict, pause]{
 	offered(onRefusedStale, []offer{offerNewest}, offerFormer, noPause),
 	offered(onRefusedStale, []offer{offerFormer}, offerEmpty, noPause),
 	offered(onRefusedStale, nil, offerNewest, growing),
+	offered(onRefusedBare, []offer{offerNewest, offerFormer}, offerEmpty, noPause),
+	offered(onRefusedBare, nil, offerNewest, growing),
 	offered(onRefused, nil, offerNewest, growing),
 }

@@ -46,7 +46,7 @@ var clientMutants = []mutant{
 		{"internal/asynclog/asynclog.go", "Write(line []byte) (int, error) {\n", "Write(line []byte) (int, error) {\n\treturn w.out.Write(line)\n"},
 	}},
 	{"a client that refuses a list may keep what it holds", []edit{
-		{"internal/rpcclient/offer.go", "if s.holds == nil || holdsStale(*s.holds, snap) {", "if false {"},
+		{"internal/rpcclient/offer.go", "case s.holds != nil && !holdsStale(*s.holds, snap):", "case true:"},
 	}},
 	{"what a client has accepted is offered again as it was", []edit{
 		{"internal/rpcclient/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
