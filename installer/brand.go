@@ -74,6 +74,8 @@ func LoadBrand(path string) (*Brand, error) {
 	}
 	b := &Brand{path: path, folder: filepath.Dir(path), Defaults: config.Default(), Policy: config.Default()}
 	b.doc, b.problems = strictyaml.Decode(path, data, b)
+	config.ExplainGone(b.problems, "$.defaults")
+	config.ExplainGone(b.problems, "$.policy")
 	if len(b.problems) == 0 {
 		if err := yaml.Unmarshal(data, &b.settings); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)

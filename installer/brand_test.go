@@ -105,11 +105,12 @@ func TestMistakes(t *testing.T) {
 		{"product:", "prodct:", ":20:1: unknown key"},
 		{defaults, "defaults: {log: {level: loud}}", ":39:25:"},
 		{defaults, "defaults: {rpc: {tokens: 0}}", `:39:26: out of range: "0" (want 1 to 1000000)`},
-		{defaults, "defaults: {push: {state_file: state.json}}", `:39:31: not the same place on every system: "state.json" (~/ and the rest`},
+		{defaults, "defaults: {control: {socket: a.sock}}", `:39:30: not the same place on every system: "a.sock" (~/ and the rest`},
 		{defaults, "policy: {sources: {files: [~/a.yaml, /opt/acme/b.yaml]}}", ":39:38: not the same place on every system"},
 		{"program: acme-agent", "program: acme-tray", ": another program's tray, service or set-up would be called so"},
 		{defaults, "policy: {catalogue: x}", ":39:21: the package says it itself"},
-		{defaults, "policy: {push: {state_file: }}", `:39:17: the value is missing, and so the key decides nothing: "state_file"`},
+		{defaults, "policy: {control: {socket: }}", `:39:20: the value is missing, and so the key decides nothing: "socket"`},
+		{defaults, "policy: {push: {state_file: }}", `:39:10: unknown key: "push" (push.state_file is gone: push over the local API`},
 	} {
 		path := changed(t, c.was, c.is)
 		_, err := LoadBrand(path)

@@ -10,16 +10,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sidetone/internal/config"
 	"sidetone/internal/strictyaml"
 )
 
-// flagError marks a flag error as bad input, and suggests the most similar flag.
+// flagError marks a flag error as bad input, and says what replaces the flag, or suggests the most similar one.
 func flagError(cmd *cobra.Command, err error) error {
 	near := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-		if near = strictyaml.Suggest("--"+cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), flags); near != "" {
+		name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
+		near = cmp.Or(config.Gone(name), strictyaml.Suggest("--"+name, flags))
+		if near != "" {
 			near = ", " + near
 		}
 	}

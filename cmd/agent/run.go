@@ -29,9 +29,6 @@ func runCommand() *cobra.Command {
 date. Logs one line for each change: what changed, to whom it was sent, and how long after the OS
 event the client answered.
 
---state-file is short for --push-state-file: a file into which the vendor's software writes states
-(docs/api.md).
-
 --replace takes over from the running agent once this one is ready: clients keep their lists, pushed
 states and the pause stay in force, and the old agent ends with exit code 0. If that fails, this one
 ends with exit code 1, and the old one continues (docs/service.md).
@@ -44,7 +41,6 @@ signals that it is ready and still answers, wrong input is exit code 78 (docs/se
 	cmd.Flags().BoolVar(&replace, "replace", false, "take over from the running agent")
 	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
 	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
-	cmd.Flags().SetNormalizeFunc(stateFileFlag)
 	return cmd
 }
 

@@ -123,11 +123,3 @@ func logger(w io.Writer, l config.Log, level slog.Leveler) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
 }
-
-// stateFileFlag lets 'run' take --state-file for the flag of the setting push.state_file.
-func stateFileFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	if name == "state-file" {
-		name = "push-state-file"
-	}
-	return pflag.NormalizedName(name)
-}

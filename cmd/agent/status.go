@@ -206,11 +206,8 @@ func hasSource(list control.Devices, d control.Device, f devices.Field) bool {
 
 // source describes a working source.
 func (s statusTable) source(src control.Source) string {
-	switch src.Name {
-	case "hid":
+	if src.Name == "hid" {
 		return s.Text("cli.devices", texts.Args{"devices": strconv.Itoa(len(s.HID))})
-	case "state-file":
-		return s.Text("cli.states", nil)
 	}
 	return s.Text("cli.endpoints", texts.Args{"endpoints": strconv.Itoa(src.Endpoints)})
 }

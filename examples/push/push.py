@@ -29,9 +29,9 @@ class Agent(http.client.HTTPConnection):
             sys.exit(f"push: no agent runs (start it with 'sidetone run'): {self.address}: {e}")
 
 
-def push(product, muted):
+def push(product, state):
     # A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
-    body = {"owner": "acme-suite", "ttl_ms": 60000, "state": {"hardware_mute": muted}}
+    body = {"owner": "acme-suite", "ttl_ms": 60000, "state": state}
     agent = Agent("localhost", timeout=10)
     try:
         agent.request("PUT", "/v1/states/" + quote(product, safe=""), json.dumps(body), {"Content-Type": "application/json"})
@@ -49,4 +49,4 @@ def push(product, muted):
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[2] not in ("true", "false"):
         sys.exit("push: usage: push.py PRODUCT true|false")
-    print(push(sys.argv[1], sys.argv[2] == "true"))
+    print(push(sys.argv[1], {"hardware_mute": sys.argv[2] == "true"}))

@@ -1,4 +1,4 @@
-// Package app is the running agent: sources, Engine, rpcclient, local API, recordings and state file, put
+// Package app is the running agent: sources, Engine, rpcclient, local API, recordings, put
 // together. Verbs, services, tests and the demo all start this one.
 package app
 

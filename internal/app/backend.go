@@ -171,12 +171,15 @@ func (a *App) Devices() control.Devices {
 func (a *App) Push(ctx context.Context, product string, r control.PushRequest, holder string) (control.PushAnswer, error) {
 	// There is no waiting if a client is behind already: a flood of pushes must not queue up.
 	prompt := a.clientsBehind(a.report.generation()) == 0
-	pushed, err := a.push(engine.Push{
+	pushed, err := a.engine.Push(engine.Push{
 		Product: product, Serial: r.Serial, Owner: r.Owner, Seq: r.Seq, Holder: holder,
 		TTL: engine.Span(time.Duration(r.TTLms) * time.Millisecond), State: statesOf(r.State), At: time.Now(),
 	})
 	if err != nil {
 		return control.PushAnswer{}, refusal(err)
+	}
+	if a.hid != nil {
+		a.hid.Look() // what a device reports by itself from now on is known to be newer
 	}
 	generation := a.report.generation()
 	if prompt {
@@ -193,13 +196,16 @@ func (a *App) Push(ctx context.Context, product string, r control.PushRequest, h
 	return answer, nil
 }
 
-// push applies what the vendor's software says. What a device reports by itself from now on is known to be newer.
-func (a *App) push(p engine.Push) (engine.Pushed, error) {
-	pushed, err := a.engine.Push(p)
-	if err == nil && a.hid != nil {
-		a.hid.Look()
+// statesOf returns what a request says, in which null takes a flag back.
+func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
+	state := make(map[devices.Field]devices.Tri, len(said))
+	for field, value := range said {
+		state[field] = devices.Unknown
+		if value != nil {
+			state[field] = devices.Of(*value)
+		}
 	}
-	return pushed, err
+	return state
 }
 
 // clientsBehind counts the clients that are ready and have not accepted that list.

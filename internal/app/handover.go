@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -258,7 +257,7 @@ func (a *App) handOverTo(from takeoverRequest) {
 	a.handover.from = from
 	a.handover.mu.Unlock()
 	a.handover.apply(onClients)
-	inputs := slices.DeleteFunc(a.engine.Handover(heldFor), isOfStateFile)
+	inputs := a.engine.Handover(heldFor)
 	answer := handoverAnswer{Handover: control.Handover{Form: control.HandoverForm, UptimeMS: power.Uptime().Milliseconds()}}
 	if a.levelSet.Load() {
 		answer.LogLevel = levelName(a.opts.LogLevel.Level())

@@ -30,7 +30,6 @@ func TestNothingStaysOpen(t *testing.T) {
 	good := func() *Settings {
 		set := bareSettings(t)
 		set.Config.Sources = config.Sources{Audio: true, Camera: true, HID: true, Files: []string{filepath.Join(folder, "endpoints.yaml")}}
-		set.Config.Push.StateFile = filepath.Join(folder, "states.json")
 		set.Config.Control.Socket = filepath.Join(folder, "agent.sock")
 		return set
 	}
@@ -45,10 +44,9 @@ func TestNothingStaysOpen(t *testing.T) {
 
 	host := Host{Getenv: func(string) string { return folder }}
 	for name, spoil := range map[string]func(*Settings){
-		"no catalogue":              func(s *Settings) { s.Catalogue = nil },
-		"no folder of a file":       func(s *Settings) { s.Config.Sources.Files = append(s.Config.Sources.Files, "more.yaml") },
-		"no folder of a state file": func(s *Settings) { s.Config.Push.StateFile = "states.json" },
-		"another agent":             func(s *Settings) { s.Config.Control.Socket = taken },
+		"no catalogue":        func(s *Settings) { s.Catalogue = nil },
+		"no folder of a file": func(s *Settings) { s.Config.Sources.Files = append(s.Config.Sources.Files, "more.yaml") },
+		"another agent":       func(s *Settings) { s.Config.Control.Socket = taken },
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()

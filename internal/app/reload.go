@@ -41,7 +41,7 @@ func (a *App) Reload() error {
 	if a.hid != nil {
 		a.hid.Want(resolving.Resolver.HID)
 	}
-	a.kick() // a state file may speak of products that are new
+	a.kick() // what sources read of an endpoint is up to the catalogue
 	a.report.configure(set.rpc(a.opts.Host, a.log))
 	now, before := set.Config, *started.Config
 	if set.Policy(logLevel) != "" {
@@ -49,8 +49,8 @@ func (a *App) Reload() error {
 		a.opts.LogLevel.Set(now.Log.Level.Slog())
 		before.Log.Level = now.Log.Level
 	}
-	if !reflect.DeepEqual(now.Sources, before.Sources) || now.Push != before.Push || now.Log != before.Log || now.Control != before.Control {
-		a.log.Warn("changed settings under sources, push, log and control come into force with the next start")
+	if !reflect.DeepEqual(now.Sources, before.Sources) || now.Log != before.Log || now.Control != before.Control {
+		a.log.Warn("changed settings under sources, log and control come into force with the next start")
 	}
 	a.log.Info("configuration read again", "products", len(set.Catalogue.Products))
 	return nil

@@ -71,13 +71,6 @@ func (a *App) openSources(rules *hid.Rules) error {
 	if a.sources, err = set.openEndpoints(host, a.log, a.safe, a.resolver.Load); err != nil {
 		return err
 	}
-	if path := set.Config.Push.StateFile; path != "" {
-		states, err := newStateFile(path, a.log, a.push)
-		if err != nil {
-			return err
-		}
-		a.sources = append(a.sources, states)
-	}
 	if !set.Config.Sources.HID || a.safe {
 		return nil
 	}

@@ -18,7 +18,6 @@ type Config struct {
 	RPC       RPC     `yaml:"rpc,omitempty"`
 	Report    Report  `yaml:"report,omitempty"`
 	Sources   Sources `yaml:"sources,omitempty"`
-	Push      Push    `yaml:"push,omitempty"`
 	Engine    Engine  `yaml:"engine,omitempty"`
 	Pause     Pause   `yaml:"pause,omitempty"`
 	Control   Control `yaml:"control,omitempty"`
@@ -59,11 +58,6 @@ type Sources struct {
 	Files       []string `yaml:"files,omitempty" help:"files that describe further devices"`
 	PulseServer string   `yaml:"pulse_server,omitempty" help:"address of the sound server on Linux, instead of that of environment and client.conf"`
 	Effects     bool     `yaml:"effects,omitempty" help:"Windows: hold a silent stream of each microphone whose catalogue asks for os_effects"`
-}
-
-// Push controls how the vendor's own software pushes states, other than through the local API.
-type Push struct {
-	StateFile string `yaml:"state_file,omitempty" help:"file for states pushed by software that cannot use the local API"`
 }
 
 // Engine controls how changes are debounced.

@@ -74,7 +74,6 @@ func TestDefaults(t *testing.T) {
 		"sources.files=",
 		"sources.pulse_server=",
 		"sources.effects=false",
-		"push.state_file=",
 		"engine.removal_grace=1s",
 		"engine.stale_after=30s",
 		"pause.list=empty",
@@ -175,9 +174,9 @@ func TestWhoDecides(t *testing.T) {
 func TestPolicyThatSaysNothing(t *testing.T) {
 	dir := t.TempDir()
 	opts := Options{
-		UserFile: writeFile(t, filepath.Join(dir, "config.yaml"), "push: {state_file: /tmp/states.json}\nlog:\n"),
+		UserFile: writeFile(t, filepath.Join(dir, "config.yaml"), "control: {socket: /tmp/agent.sock}\nlog:\n"),
 		Policy: []string{
-			writeFile(t, filepath.Join(dir, "10.yaml"), "push:\n  state_file:\nreport: {fields: }\nrpc:\nlog: {level: ~}\n"),
+			writeFile(t, filepath.Join(dir, "10.yaml"), "control:\n  socket:\nreport: {fields: }\nrpc:\nlog: {level: ~}\n"),
 			writeFile(t, filepath.Join(dir, "20.yaml"), "# nothing yet\n"),
 		},
 	}
@@ -185,16 +184,16 @@ func TestPolicyThatSaysNothing(t *testing.T) {
 	const says = "the value is missing, and so the key decides nothing: "
 	const hint = " (write one, or leave the key out)"
 	require.Equal(t, []string{
-		opts.Policy[0] + `:2:3: ` + says + `"state_file"` + hint,
+		opts.Policy[0] + `:2:3: ` + says + `"socket"` + hint,
 		opts.Policy[0] + `:3:10: ` + says + `"fields"` + hint,
 		opts.Policy[0] + `:4:1: ` + says + `"rpc"` + hint,
 		opts.Policy[0] + `:5:7: ` + says + `"level"` + hint,
 	}, strictyamltest.Texts(problems))
 
-	writeFile(t, opts.Policy[0], "push: {state_file: \"\"}\nreport: {fields: []}\n")
+	writeFile(t, opts.Policy[0], "control: {socket: \"\"}\nreport: {fields: []}\n")
 	cfg, _, problems := Load(opts)
 	require.Empty(t, strictyamltest.Texts(problems))
-	require.Empty(t, cfg.Push.StateFile)
+	require.Empty(t, cfg.Control.Socket)
 	require.Empty(t, cfg.Report.Fields)
 }
 
@@ -247,10 +246,30 @@ func TestAddressAlone(t *testing.T) {
 	require.Equal(t, opts.Explicit, problems[0].File)
 }
 
+// TestSettingsThatAreGone: whoever still has one is told once, at its place, what replaces it.
+func TestSettingsThatAreGone(t *testing.T) {
+	user := writeFile(t, filepath.Join(t.TempDir(), "config.yaml"), "log: {level: debug}\n\npush:\n  state_file: /tmp/states.json\n")
+	_, _, problems := Load(Options{
+		UserFile: user, Env: []string{"SIDETONE_PUSH_STATE_FILE=/tmp/states.json"}, Flags: map[string]string{"push.state_file": "/tmp/states.json"},
+		Registry: []Registry{{Key: "HKLM", Values: map[string]string{"push.state_file": ""}}},
+	})
+	const instead = " (push.state_file is gone: push over the local API, as examples/push/follow.py does for a file)"
+	require.Equal(t, []string{
+		user + `:3:1: unknown key: "push"` + instead,
+		"SIDETONE_PUSH_STATE_FILE: unknown environment variable" + instead,
+		"push.state_file: unknown setting" + instead,
+		`HKLM\push.state_file: unknown setting` + instead,
+	}, strictyamltest.Texts(problems))
+	require.NotEmpty(t, Gone("push-state-file"))
+	require.NotEmpty(t, Gone("state-file"))
+	require.Empty(t, Gone("log"))
+	require.Empty(t, UnknownVariables("", []string{"SIDETONE_PUSH_STATE_FILE=x"}), "Load reports it")
+}
+
 // TestPathsOfVendorAndAdministrator are whole: there is no folder that such a file could mean by another one.
 func TestPathsOfVendorAndAdministrator(t *testing.T) {
 	dir := t.TempDir()
-	vendor := writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"), "catalogue: catalogue\npush: {state_file: state.json}\n")
+	vendor := writeFile(t, filepath.Join(dir, "acme-agent.defaults.yaml"), "catalogue: catalogue\ncontrol: {socket: a.sock}\n")
 	policy := writeFile(t, filepath.Join(dir, "10-all.yaml"), "catalogue: catalogue\nsources:\n  files: [~/endpoints.yaml, more.yaml]\n")
 	_, _, problems := Load(Options{
 		VendorFile: vendor, Policy: []string{policy}, Env: []string{"HOME=" + dir},
@@ -259,7 +278,7 @@ func TestPathsOfVendorAndAdministrator(t *testing.T) {
 	const says = "a relative path, which would lead to where no user may write, or anywhere: "
 	const hint = " (write the whole path, or ~/ and the rest)"
 	require.Equal(t, []string{
-		vendor + ":2:20: " + says + `"state.json"` + hint,
+		vendor + ":2:19: " + says + `"a.sock"` + hint,
 		policy + ":1:12: " + says + `"catalogue"` + hint,
 		policy + ":3:29: " + says + `"more.yaml"` + hint,
 		`HKLM\rpc.ipc_folders: ` + says + `"folder"` + hint,
@@ -322,12 +341,11 @@ func TestRelativePaths(t *testing.T) {
 	dir := t.TempDir()
 	abs := filepath.Join(dir, "abs.yaml")
 	user := writeFile(t, filepath.Join(dir, "home", "config.yaml"),
-		"catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\npush: {state_file: ../run/states.json}\n")
+		"catalogue: ../acme.yaml\nsources:\n  files: [a.yaml, '"+abs+"']\n")
 	cfg, _, problems := Load(Options{UserFile: user})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(dir, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(dir, "home", "a.yaml"), abs}, cfg.Sources.Files)
-	require.Equal(t, filepath.Join(dir, "run", "states.json"), cfg.Push.StateFile)
 
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -349,18 +367,18 @@ func TestHome(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	user := writeFile(t, filepath.Join(dir, "config.yaml"), "catalogue: ~/acme.yaml\nsources: {files: [~/a/b.yaml, ~odd.yaml]}\n")
 	cfg, _, problems := Load(Options{
-		UserFile: user, Env: []string{"HOME=" + home}, Flags: map[string]string{"push.state_file": "~/states.json"},
+		UserFile: user, Env: []string{"HOME=" + home}, Flags: map[string]string{"control.socket": "~/agent.sock"},
 	})
 	require.Empty(t, strictyamltest.Texts(problems))
 	require.Equal(t, filepath.Join(home, "acme.yaml"), cfg.Catalogue)
 	require.Equal(t, []string{filepath.Join(home, "a", "b.yaml"), filepath.Join(dir, "~odd.yaml")}, cfg.Sources.Files)
-	require.Equal(t, filepath.Join(home, "states.json"), cfg.Push.StateFile)
+	require.Equal(t, filepath.Join(home, "agent.sock"), cfg.Control.Socket)
 
-	_, _, problems = Load(Options{UserFile: user, Flags: map[string]string{"push.state_file": "~joe/states.json"}})
+	_, _, problems = Load(Options{UserFile: user, Flags: map[string]string{"control.socket": "~joe/agent.sock"}})
 	require.Equal(t, []string{
 		user + `:1:12: the environment does not say where ~ is: "~/acme.yaml" (write the whole path)`,
 		user + `:2:19: the environment does not say where ~ is: "~/a/b.yaml" (write the whole path)`,
-		`--push-state-file: another user's home is not looked up: "~joe/states.json" (write the whole path)`,
+		`--control-socket: another user's home is not looked up: "~joe/agent.sock" (write the whole path)`,
 	}, strictyamltest.Texts(problems))
 }
 
@@ -437,7 +455,6 @@ rpc: {clients: first, transports: [websocket, ipc], on_exit: unmute, ipc_folders
   http_timeout: 1h, retry_max: 2m, resend_every: 10m}
 report: {fields: [noise_suppression], audio_id: name, video_id: bus_info, id_max_bytes: 64}
 sources: {audio: false, camera: false, hid: false, files: [a.yaml, b.yaml], pulse_server: "unix:/run/x", effects: true}
-push: {state_file: /run/x/states.json}
 engine: {removal_grace: 10ms, stale_after: 90s}
 pause: {list: unmuted}
 tray: {notify_mute: true}

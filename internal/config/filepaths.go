@@ -13,7 +13,7 @@ type filePath struct {
 
 // paths returns all paths in c.
 func (c *Config) paths() []filePath {
-	all := []filePath{{"catalogue", &c.Catalogue}, {"control.socket", &c.Control.Socket}, {"push.state_file", &c.Push.StateFile}}
+	all := []filePath{{"catalogue", &c.Catalogue}, {"control.socket", &c.Control.Socket}}
 	for setting, list := range map[string][]string{"sources.files": c.Sources.Files, "rpc.ipc_folders": c.RPC.IPCFolders} {
 		for i := range list {
 			all = append(all, filePath{fmt.Sprintf("%s[%d]", setting, i), &list[i]})

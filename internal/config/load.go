@@ -159,6 +159,7 @@ func (l *loader) file(layer Layer, path string, required bool) {
 
 func (l *loader) decode(layer Layer, path string, data []byte) {
 	doc, problems := strictyaml.Decode(path, data, l.config)
+	ExplainGone(problems, "$")
 	if layer == LayerPolicy && len(problems) == 0 {
 		problems = Unset(doc, "$")
 	}
@@ -237,7 +238,7 @@ func (l *loader) env(prefix string, environ []string) {
 		i := slices.Index(names, name)
 		switch {
 		case i < 0 && mistyped(strings.TrimPrefix(name, prefix), own):
-			l.unknown(name, name, "unknown environment variable", names)
+			l.unknown(name, "unknown environment variable", cmp.Or(Gone(strings.TrimPrefix(name, prefix)), strictyaml.Suggest(name, names)))
 		case i < 0: // of another program with a similar prefix
 		case values[name] != "":
 			l.decodeText(LayerEnvironment, l.leaves[i], name, values[name])
@@ -245,11 +246,11 @@ func (l *loader) env(prefix string, environ []string) {
 	}
 }
 
-// mistyped reports whether a name is similar to that of a setting. A name that ends in a setting's belongs to a program with
-// a longer prefix, as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
+// mistyped reports whether a name is similar to that of a setting, or that of one that is gone. A name that ends in a setting's belongs to
+// a program with a longer prefix, as ACME_AGENT_PRO_LOG_LEVEL beside ACME_AGENT_LOG_LEVEL.
 func mistyped(name string, valid []string) bool {
 	like := func(v string) bool { return strictyaml.Similar(name, v) }
-	return !ofAnother(name, valid) && slices.ContainsFunc(valid, like)
+	return Gone(name) != "" || !ofAnother(name, valid) && slices.ContainsFunc(valid, like)
 }
 
 func ofAnother(name string, valid []string) bool {
@@ -296,14 +297,14 @@ func (l *loader) texts(layer Layer, values map[string]string, name, stray func(p
 		if i := slices.Index(paths, path); i >= 0 {
 			l.decodeText(layer, l.leaves[i], name(path), values[path])
 		} else {
-			l.unknown(stray(path), path, "unknown setting", paths)
+			l.unknown(stray(path), "unknown setting", cmp.Or(Gone(path), strictyaml.Suggest(path, paths)))
 		}
 	}
 }
 
-// unknown reports an unknown name, and suggests a valid one that is similar.
-func (l *loader) unknown(name, like, message string, valid []string) {
-	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: strictyaml.Suggest(like, valid)})
+// unknown reports an unknown name.
+func (l *loader) unknown(name, message, hint string) {
+	l.problems = append(l.problems, strictyaml.Problem{File: name, Message: message, Hint: hint})
 }
 
 func (l *loader) decodeText(layer Layer, s leaf, name, value string) {

@@ -21,17 +21,12 @@ const (
 
 // parsePush reads the body of a push. Members that it does not know are left alone: a later version may have them. An unknown flag is an
 // error: a slip there would silently lose a mute. Errors name the JSON path.
-func parsePush(body []byte) (PushRequest, error) {
+func parsePush(body []byte) (p PushRequest, err error) {
 	given, err := objectOf(body)
 	if err != nil {
-		return PushRequest{}, err
+		return p, err
 	}
-	return pushOf(given, "$")
-}
-
-// pushOf reads the members of the push at path.
-func pushOf(given map[string]json.RawMessage, path string) (p PushRequest, err error) {
-	err = readMembers(given, path, []member{
+	err = readMembers(given, "$", []member{
 		{"owner", true, text(&p.Owner, maxOwner)},
 		{"serial", false, text(&p.Serial, maxSerial)},
 		{"seq", false, whole(&p.Seq, 1<<64-1)},

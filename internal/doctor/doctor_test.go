@@ -240,12 +240,6 @@ func TestDiagnose(t *testing.T) {
 		{"HID devices cannot be listed", func(p *doctortest.Machine) {
 			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
 		}, "sources", health.Problem, "HID devices cannot be listed: no sysfs", "sources.hid"},
-		{"state file", func(p *doctortest.Machine) {
-			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Remarks: []health.Condition{*because(health.StateFileWrong, "states.json:1:1: not JSON", nil)}})
-		}, "sources", health.Warning, "state-file says: states.json:1:1: not JSON", "push.state_file"},
-		{"state file that works", func(p *doctortest.Machine) {
-			p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok"})
-		}, "sources", health.OK, "The source state-file works; it pushes what its file says.", ""},
 		{"other flags unknown", func(*doctortest.Machine) {}, "flags", health.Info, "Echo cancellation, Noise suppression and Automatic gain control (sources[2], sources[3], sources[4] and sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
 		{"push", func(p *doctortest.Machine) {
@@ -502,16 +496,6 @@ func TestDiagnoseOddAnswers(t *testing.T) {
 	st := &control.Status{Sources: []control.Source{{}}, Pushes: []control.Push{{Units: 1}}, Clients: control.Clients{Sessions: []control.Session{{}}, Notes: []string{""}}}
 	require.NotEmpty(t, doctor.Examine(doctor.Facts{Status: st, Sources: st.Sources, Devices: d}))
 	require.NotEmpty(t, doctor.Examine(doctor.Facts{}))
-}
-
-// TestDiagnoseStateFile: a source that lists no endpoints is not said to list none, and not to work
-// just above what is health.Problem with it.
-func TestDiagnoseStateFile(t *testing.T) {
-	p := doctortest.New(t)
-	p.Sources = append(p.Sources, control.Source{Name: "state-file", Condition: "ok", Remarks: []health.Condition{*because(health.StateFileWrong, "states.json:1:1: not JSON", nil)}})
-	all := inJSON(examine(t, p))
-	require.Contains(t, all, "The source state-file says: states.json:1:1: not JSON")
-	require.NotContains(t, all, "state-file works")
 }
 
 // TestDiagnoseNewerAgent: where the code of a reason is not known its words are shown.

@@ -21,20 +21,15 @@ func (d *examination) sources() {
 }
 
 func (d *examination) source(s control.Source) {
-	remarks := reasons(s.Remarks, s.Notes...)
 	switch engine.Condition(s.Condition) {
 	case engine.Working:
-		if s.Name != "state-file" {
-			d.add(health.OK, health.SourceWorks, s.Name, health.Args{"endpoints": strconv.Itoa(s.Endpoints)})
-		} else if len(remarks) == 0 {
-			d.add(health.OK, health.StateFileWorks, s.Name, nil)
-		}
+		d.add(health.OK, health.SourceWorks, s.Name, health.Args{"endpoints": strconv.Itoa(s.Endpoints)})
 	case engine.Starting:
 		d.add(health.Warning, health.SourceStarting, s.Name, nil)
 	default:
 		d.add(health.Problem, health.SourceUnreadable, s.Name, nil, reason(s.Reason, s.Error)...)
 	}
-	for _, r := range remarks {
+	for _, r := range reasons(s.Remarks, s.Notes...) {
 		d.add(r.Severity, health.SourceRemark, s.Name, nil, r)
 	}
 }

@@ -437,7 +437,7 @@ func TestEachConnectionCountsForItself(t *testing.T) {
 	})
 }
 
-// A state file has a time of the wall clock alone. If the clock has been set back since, what the file says seems to be from the future: it
+// A push of another process has a time of the wall clock alone. If the clock has been set back since, it seems to be from the future: it
 // neither overrules what is said later, nor outlasts a sleep.
 func TestClockSetBackAfterAPush(t *testing.T) {
 	for name, later := range map[string]func(b *bench) devices.Tri{
@@ -453,9 +453,9 @@ func TestClockSetBackAfterAPush(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, []string{"audio"}, func(b *bench) {
 				b.see("audio", mic(devices.Unknown))
-				file := suite(24*time.Hour, flags{devices.HardwareMute: devices.True})
-				file.Owner, file.Holder, file.At = "file", "state file", time.Now().Round(0).Add(time.Hour)
-				b.push(file)
+				other := suite(24*time.Hour, flags{devices.HardwareMute: devices.True})
+				other.Owner, other.At = "other", time.Now().Round(0).Add(time.Hour)
+				b.push(other)
 				require.Equal(t, devices.True, b.flag(devices.HardwareMute).Value)
 				time.Sleep(10 * time.Minute)
 				want := later(b)

@@ -36,7 +36,6 @@ const (
 	SourceStarting   Code = "sources.starting"
 	SourceUnreadable Code = "sources.unreadable" // because of one of those below, if the source knows which
 	SourceRemark     Code = "sources.remark"     // it works with limits
-	StateFileWorks   Code = "sources.state_file_works"
 
 	// Sources: why one cannot be read, or what it leaves out.
 	SourcesNotOpened   Code = "sources.not_opened"
@@ -45,9 +44,6 @@ const (
 	AudioServiceSilent Code = "sources.audio_service_silent" // Windows: a call has not returned
 	CamerasUnreadable  Code = "sources.cameras_unreadable"
 	EndpointFileWrong  Code = "sources.endpoint_file_wrong"
-	StateFileWrong     Code = "sources.state_file_wrong"
-	StateFileOld       Code = "sources.state_file_old" // from before the machine was started
-	StateRefused       Code = "sources.state_refused"  // one of those in the file
 	AccessDenied       Code = "sources.access_denied"
 
 	// Sources: what one leaves out.

@@ -4,6 +4,7 @@
 package test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -112,6 +113,53 @@ func TestSnippets(t *testing.T) {
 			d.wait(false)
 		})
 	}
+}
+
+// TestFollow: each time that the file is written is one push. What it said before the script was started, what is not JSON and what the
+// agent refuses changes nothing.
+func TestFollow(t *testing.T) {
+	d := newDesk(t)
+	file := filepath.Join(d.home, "state.json")
+	write := func(content string) {
+		require.NoError(t, os.WriteFile(file+".new", []byte(content), 0o600))
+		require.NoError(t, os.Rename(file+".new", file))
+	}
+	write(`{"hardware_mute": true}`)
+	cmd := exec.Command("python3", "../follow.py", product, file)
+	cmd.Env = append(append(bare(), d.env(d.folder)...), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() {
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	}()
+	answers, problems := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	says := func(s *bufio.Scanner, what string) {
+		t.Helper()
+		for line := ""; line == ""; line = s.Text() { // an answer ends with an empty line
+			require.True(t, s.Scan(), "the script has ended: %v", s.Err())
+		}
+		require.Contains(t, s.Text(), what)
+	}
+	says(problems, "waiting for "+file)
+	for _, muted := range []bool{false, true, false} {
+		write(fmt.Sprintf(`{"hardware_mute": %t}`, muted))
+		says(answers, `"units":1`)
+		d.wait(muted)
+	}
+	require.True(t, d.leased())
+	write(`{"hardware_mute": tr`)
+	says(problems, "Expecting value")
+	write(`{"hardware_mut": true}`)
+	says(problems, "the agent refuses: ")
+	require.NoError(t, os.Remove(file))
+	write(`{"hardware_mute": true}`)
+	says(answers, `"units":1`)
+	d.wait(true)
 }
 
 // desk is a fake client and an agent that reports the headset to it.

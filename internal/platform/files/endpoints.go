@@ -1,4 +1,4 @@
-// Package files reads and watches files that others write: endpoint files and the state file.
+// Package files reads and watches files that others write, such as endpoint files.
 package files
 
 import (

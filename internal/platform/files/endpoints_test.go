@@ -471,3 +471,19 @@ func TestAReadingThatIsLateIsAnEvent(t *testing.T) {
 		require.Empty(t, w.changed, "one that was taken is none")
 	})
 }
+
+// A folder that appears between the look at what there is and the watch makes no event.
+func TestArmHearsWhatCameMeanwhile(t *testing.T) {
+	platformtest.NoLeak(t)
+	dir := t.TempDir()
+	file, err := watchFile("endpoints file", filepath.Join(dir, "suite", "e.yaml"))
+	require.NoError(t, err)
+	defer file.Close()
+	found := stepsTo(file.watch.paths)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "suite"), 0o700))
+	_, errs := file.watch.follow(found)
+	require.Empty(t, errs)
+	require.NoError(t, file.Wait(platformtest.Deadline(t)))
+	require.NoError(t, file.arm())
+	require.Empty(t, file.changed)
+}

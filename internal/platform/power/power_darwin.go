@@ -13,9 +13,6 @@ func WatchResume(context.Context, *slog.Logger, func(woke time.Time)) error {
 	return fmt.Errorf("resume from sleep is not noticed: %w on this operating system yet", errors.ErrUnsupported)
 }
 
-// Started returns the zero time: unknown.
-func Started() time.Time { return time.Time{} }
-
 var processStart = time.Now()
 
 // Uptime is how long this process, in place of the machine, has been running. Setting the wall clock does not change it; whether it

@@ -54,6 +54,3 @@ func readClock(id int32) time.Duration {
 
 // Uptime is how long the machine has been running, including sleep. Setting the wall clock does not change it.
 func Uptime() time.Duration { return readClock(unix.CLOCK_BOOTTIME) }
-
-// Started is when the machine was started, by the current wall clock.
-func Started() time.Time { return time.Now().Round(0).Add(-Uptime()) }

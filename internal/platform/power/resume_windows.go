@@ -71,7 +71,3 @@ func readClock(query *windows.LazyProc) time.Duration {
 
 // Uptime is how long the machine has been running, including sleep. Setting the wall clock does not change it.
 func Uptime() time.Duration { return readClock(queryInterruptTime) }
-
-// Started is when the machine was started, by the current wall clock. With "fast startup" that may be days ago: the system was then
-// hibernated.
-func Started() time.Time { return time.Now().Round(0).Add(-Uptime()) }

@@ -19,7 +19,6 @@ func TestClocksOfWindows(t *testing.T) {
 	require.GreaterOrEqual(t, before, time.Duration(0))
 	require.Positive(t, began)
 	require.InDelta(t, c.slept(), before, float64(sleepMin), "this machine sleeps while it tests")
-	require.Less(t, Started(), time.Now())
 }
 
 func TestWatchResume(t *testing.T) {
