@@ -53,7 +53,7 @@ func (r *capture) handle(e hid.Event) {
 		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)
 	case hid.Report:
 		r.reports++
-	case hid.Gone:
+	case hid.Failed, hid.Gone:
 		if r.attached[e.Node] {
 			delete(r.attached, e.Node)
 			r.end(errGone)

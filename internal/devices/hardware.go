@@ -1,6 +1,9 @@
 package devices
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Hardware is a device that is plugged in, whatever endpoints it has at the moment: a sound card without a profile, one whose endpoints a
 // session manager makes anew, a HID device. It proves that its unit has not left.
@@ -10,8 +13,8 @@ type Hardware struct {
 	// in anew should have another where the OS can tell, even if nobody looked in between.
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
-	// Plugged: it was seen to be plugged in, so it was away before. False: it may have been there for long.
-	Plugged bool `json:"plugged,omitempty"`
+	// Plugged is when it was seen to be plugged in, so that it was away before. Zero: it may have been there for long.
+	Plugged time.Time `json:"plugged,omitzero"`
 	// Sound: it is a sound card, listed together with all endpoints that its profile makes at the moment.
 	Sound bool `json:"sound,omitempty"`
 	// OutputsOnly: no profile of this sound card makes a microphone, whichever is chosen.

@@ -72,9 +72,9 @@ type Unit struct {
 // Presence is what one source sees of a unit.
 type Presence struct {
 	Source   string
-	Hardware []string // the ids of its devices
-	Plugged  bool     // one of them was seen to be plugged in
-	Listed   bool     // one of its endpoints is there
+	Hardware []string  // the ids of its devices
+	Plugged  time.Time // when the last of them was seen to be plugged in; zero: none was
+	Listed   bool      // one of its endpoints is there
 	// When the first and the last of its endpoints were attached, with those that have gone and are still reported.
 	First, Last time.Time
 }
@@ -90,7 +90,10 @@ func (inst *instance) unit() Unit {
 	}
 	for _, h := range inst.hardware {
 		p := u.presence(h.Source)
-		p.Hardware, p.Plugged = append(p.Hardware, h.ID), p.Plugged || h.Plugged
+		p.Hardware = append(p.Hardware, h.ID)
+		if h.Plugged.After(p.Plugged) {
+			p.Plugged = h.Plugged
+		}
 	}
 	u.Away = inst.away()
 	for _, p := range u.Presences {

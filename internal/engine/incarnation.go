@@ -26,6 +26,9 @@ type proof struct {
 
 // seen returns the proof after the source has looked again.
 func (p proof) seen(now devices.Presence) proof {
+	if p.Plugged.After(now.Plugged) {
+		now.Plugged = p.Plugged // for when it sees that device again
+	}
 	return proof{now, p.holds && p.stayed(now)}
 }
 
@@ -38,8 +41,11 @@ func (p proof) stayed(now devices.Presence) bool {
 	return p.Listed && now.Listed && !now.First.After(p.Last)
 }
 
-// cameBack reports whether the source says that the unit was plugged in anew, which no other source can deny.
-func (p proof) cameBack(now devices.Presence) bool { return !p.There() && now.There() && now.Plugged }
+// cameBack reports whether the source says that the unit was plugged in since it saw it last, which no other source can deny. A device that
+// belonged to another unit for a moment, because the endpoints that identify both were away, was plugged in before.
+func (p proof) cameBack(now devices.Presence) bool {
+	return !p.There() && now.There() && now.Plugged.After(p.Plugged)
+}
 
 // look notes what sources see of the unit, and returns what that means. u is the zero Unit if none sees anything.
 func (inc *incarnation) look(u devices.Unit) sighting {
@@ -200,8 +206,8 @@ func (s *state) pastUnits(clock func(time.Time) time.Time) (list []pastUnit) {
 	return list
 }
 
-// missedBy notes, in a replay, which sources have not seen the unit all the while.
-func (inc *incarnation) missedBy(sources ...string) {
+// missedBy notes, at the beginning of a replay, which sources have not seen the unit all the while.
+func (inc *incarnation) missedBy(now time.Time, sources ...string) {
 	if inc == nil {
 		return
 	}
@@ -209,7 +215,7 @@ func (inc *incarnation) missedBy(sources ...string) {
 		i := slices.IndexFunc(inc.proofs, func(p proof) bool { return p.Source == name })
 		if i < 0 {
 			i = len(inc.proofs)
-			inc.proofs = append(inc.proofs, proof{Presence: devices.Presence{Source: name}})
+			inc.proofs = append(inc.proofs, proof{Presence: devices.Presence{Source: name, Plugged: now}})
 		}
 		inc.proofs[i].holds = false
 	}

@@ -618,7 +618,7 @@ func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 	}{"plugged in": {true, 0}, "only its driver is new": {false, 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := New(Options{Settings: replaySettings(t, devices.Options{}), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
+				e := New(Options{Settings: unlinkedSettings(t), Publish: func(devices.Snapshot) {}, Log: slog.New(slog.DiscardHandler)})
 				go e.Run(t.Context())
 				attach := func(node string, plugged bool) {
 					e.HID(hid.Event{Kind: hid.Attached, Node: node, Plugged: plugged, At: time.Now(), Device: &hid.Device{
@@ -635,9 +635,90 @@ func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 				e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
 				e.HID(hid.Event{Kind: hid.Gone, Node: "hidraw1", At: time.Now()})
 				require.Len(t, e.View().Leases, 1)
+				time.Sleep(time.Millisecond)
 				attach("hidraw2", c.plugged)
 				attach("hidraw3", c.plugged)
 				require.Len(t, e.View().Leases, c.leases)
+			})
+		})
+	}
+}
+
+// A headset was plugged in anew, which the sound server told a moment after HID, so that only its HID device proves that it has stayed since.
+func TestPushStaysWhileItsHIDDeviceDoes(t *testing.T) {
+	event := func(kind hid.EventKind, plugged bool) func(*bench) {
+		return func(b *bench) {
+			e := hid.Event{Kind: kind, Node: "hidraw0", Plugged: plugged, At: time.Now()}
+			if kind == hid.Attached {
+				e.Device = &hid.Device{Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:a"}
+			}
+			b.HID(e)
+		}
+	}
+	sound := func(list ...devices.Endpoint) func(*bench) { return func(b *bench) { b.see("audio", list...) } }
+	headset := headsetAt("a")
+	headset.Serial = "A1"
+	for name, c := range map[string]struct {
+		happens []func(*bench)
+		kept    int
+	}{
+		"it fails":                    {[]func(*bench){event(hid.Failed, false)}, 1},
+		"it fails, and is read again": {[]func(*bench){event(hid.Failed, false), event(hid.Attached, false)}, 1},
+		"it fails, and leaves":        {[]func(*bench){event(hid.Failed, false), event(hid.Gone, false)}, 0},
+		"it leaves":                   {[]func(*bench){event(hid.Gone, false)}, 0},
+		"it is read in a new node":    {[]func(*bench){event(hid.Attached, false)}, 1},
+		"only the sound is away":      {[]func(*bench){sound(), sound(headset)}, 1},
+		"both are, but it only fails": {[]func(*bench){event(hid.Failed, false), sound(), sound(headset), event(hid.Attached, false)}, 1},
+		"both are, in turns":          {[]func(*bench){event(hid.Gone, false), event(hid.Attached, false), sound(), sound(headset)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				b.see("audio", headset)
+				b.pass(time.Minute)
+				for _, happen := range []func(*bench){event(hid.Attached, true), sound(), sound(headset)} {
+					b.pass(10 * time.Millisecond)
+					happen(b)
+				}
+				b.push(suite(time.Hour, muteOn))
+				for _, happen := range c.happens {
+					b.pass(10 * time.Millisecond)
+					happen(b)
+				}
+				require.Len(t, b.View().Leases, c.kept)
+			})
+		})
+	}
+}
+
+// While the endpoints of a headset without a container are away nothing shows that its HID device is a part of it: then it is a unit of its
+// own. It was not plugged in again when they are back.
+func TestAPluggingInCountsOnce(t *testing.T) {
+	mic := headsetAt("a")
+	mic.Container, mic.Serial = "", "A1"
+	card := devices.Hardware{Source: "audio", ID: "card 1", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1"}
+	for name, again := range map[string]bool{"once": false, "twice": true} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				see := func(list ...devices.Endpoint) {
+					b.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: list, Hardware: []devices.Hardware{card}})
+					b.pass(2 * time.Second)
+				}
+				plug := func() {
+					b.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", Plugged: true, At: time.Now(), Device: &hid.Device{
+						Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:a",
+					}})
+				}
+				plug()
+				see(mic)
+				b.push(suite(time.Hour, muteOn))
+				see()
+				if again {
+					b.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
+					plug()
+				}
+				require.Len(t, b.View().Leases, 1)
+				see(mic)
+				require.Equal(t, map[string]devices.Tri{"Mic a": map[bool]devices.Tri{false: yes, true: untold}[again]}, b.mutes())
 			})
 		})
 	}

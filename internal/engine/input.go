@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"log/slog"
 	"time"
 
 	"sidetone/internal/devices"
@@ -110,12 +109,10 @@ func (s *state) handleHID(e hid.Event) {
 		s.opts.Log.Info("HID device is read", "device", deviceOf(e))
 	case hid.Denied:
 		s.opts.Log.Warn("HID device cannot be read", "device", deviceOf(e), "err", e.Error)
+	case hid.Failed:
+		s.opts.Log.Info("HID device cannot be read any more", "node", e.Node, "err", e.Error)
 	case hid.Gone:
-		var reason slog.Attr // left out where there is none
-		if e.Error != "" {
-			reason = slog.String("reason", e.Error)
-		}
-		s.opts.Log.Info("HID device is gone", "node", e.Node, reason)
+		s.opts.Log.Info("HID device is gone", "node", e.Node)
 	case hid.Lost:
 		s.opts.Log.Warn("HID reports may have been lost: what the device's buttons had set is unknown until it shows again", "node", e.Node)
 	}

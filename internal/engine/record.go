@@ -138,7 +138,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-var eventKinds = []hid.EventKind{hid.Attached, hid.Denied, hid.Gone, hid.Report, hid.Lost, hid.Answer}
+var eventKinds = []hid.EventKind{hid.Attached, hid.Denied, hid.Failed, hid.Gone, hid.Report, hid.Lost, hid.Answer}
 
 func unknown[T ~string](what, is string, known []T) error {
 	return fmt.Errorf("unknown %s %q: want one of %v", what, is, known)

@@ -261,7 +261,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 	}
 	for _, u := range b.Units {
 		inc := s.units[u.Unit]
-		inc.missedBy(u.Missed...)
+		inc.missedBy(now, u.Missed...)
 		if inc != nil && !u.Since.IsZero() {
 			inc.since = u.Since
 		}
@@ -270,7 +270,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 	for _, r := range p.pushes {
 		in := *r.Push
 		if in.HIDLeft {
-			s.units[in.Unit].missedBy(hid.Source)
+			s.units[in.Unit].missedBy(now, hid.Source)
 		}
 		left := in.TTL - Span(now.Sub(p.started.Add(time.Duration(r.T))))
 		if in.TTL == 0 || left > 0 {

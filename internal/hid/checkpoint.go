@@ -38,16 +38,17 @@ type awayCheckpoint struct {
 
 // deviceCheckpoint is the state of one device.
 type deviceCheckpoint struct {
-	Device  Device             `json:"device"`
-	Plugged bool               `json:"plugged,omitempty"` // its arrival was observed
-	Denied  string             `json:"denied,omitempty"`
-	Reason  *health.Condition  `json:"reason,omitempty"` // behind Denied
-	Lost    time.Time          `json:"lost,omitzero"`    // when it was last queried because reports were lost
-	Sensors []sensorCheckpoint `json:"sensors,omitempty"`
-	Asking  *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
-	Asked   uint64             `json:"asked,omitempty"`   // ID of its last request
-	Queue   []int              `json:"queue,omitempty"`   // indexes of the sensors that come next
-	Late    []lateCheckpoint   `json:"late,omitempty"`    // answers that may still come, the oldest first
+	Device    Device             `json:"device"`
+	Plugged   bool               `json:"plugged,omitempty"`   // of recordings without PluggedAt: its arrival was observed
+	PluggedAt time.Time          `json:"plugged_at,omitzero"` // when its arrival was observed
+	Denied    string             `json:"denied,omitempty"`
+	Reason    *health.Condition  `json:"reason,omitempty"` // behind Denied
+	Lost      time.Time          `json:"lost,omitzero"`    // when it was last queried because reports were lost
+	Sensors   []sensorCheckpoint `json:"sensors,omitempty"`
+	Asking    *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
+	Asked     uint64             `json:"asked,omitempty"`   // ID of its last request
+	Queue     []int              `json:"queue,omitempty"`   // indexes of the sensors that come next
+	Late      []lateCheckpoint   `json:"late,omitempty"`    // answers that may still come, the oldest first
 }
 
 // lateCheckpoint is an answer that may still come.
@@ -89,7 +90,9 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 		c.Owed[node] = lateCheckpoints(late, nil, clock)
 	}
 	for _, d := range t.devices {
-		dc := deviceCheckpoint{Device: d.device, Plugged: d.plugged, Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked}
+		dc := deviceCheckpoint{
+			Device: d.device, PluggedAt: clock(d.plugged), Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked,
+		}
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
 			sc.Held = slices.Clone(s.Held)
@@ -158,7 +161,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 
 func (t *Tracker) restoreDevice(dc deviceCheckpoint) {
 	d := &trackedDevice{
-		device: dc.Device, desc: Describe(dc.Device), plugged: dc.Plugged, denied: dc.Denied, reason: dc.Reason,
+		device: dc.Device, desc: Describe(dc.Device), plugged: dc.PluggedAt, denied: dc.Denied, reason: dc.Reason,
 		lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
 	}
 	t.add(d)

@@ -41,7 +41,8 @@ type EventKind string
 const (
 	Attached EventKind = "attached" // it is present and can be read; replaces an earlier device of this node
 	Denied   EventKind = "denied"   // it is present and cannot be read: Error says why
-	Gone     EventKind = "gone"     // it was removed, or reading it has failed: Error, if any, says why
+	Failed   EventKind = "failed"   // reading it has failed: Error says why. It is present until it is Gone
+	Gone     EventKind = "gone"     // it was removed; in older recordings also: reading it has failed, if there is an Error
 	Report   EventKind = "report"   // it has sent an input report
 	Lost     EventKind = "lost"     // reports may have been lost
 	Answer   EventKind = "answer"   // the result of a Request to read a report: the report, or Error

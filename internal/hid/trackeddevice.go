@@ -16,7 +16,7 @@ type trackedDevice struct {
 	desc    *descriptor.Descriptor // nil: invalid
 	reason  *health.Condition      // denied as a condition
 	denied  string                 // why it cannot be read; empty: it can
-	plugged bool                   // its arrival was observed
+	plugged time.Time              // when it was seen to be plugged in; zero: it may have been there for long
 	sensors []*sensor
 
 	asking *sensor   // whose exchange is under way; a device has one at a time

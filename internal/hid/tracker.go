@@ -46,8 +46,11 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 		t.attach(e, at, now)
 	case d == nil:
 		return false
-	case e.Kind == Gone:
+	case e.Kind == Gone || e.Kind == Failed:
 		t.drop(d, at, now)
+		if e.Kind == Failed {
+			t.add(&trackedDevice{device: d.device, desc: d.desc, changes: &t.changes, plugged: d.plugged, denied: cmp.Or(e.Error, unexplained)})
+		}
 		if e.Error != "" { // other interfaces of the device may still be present
 			t.askUnit(d, AtAttach, now, isForgotten)
 		}
@@ -68,6 +71,9 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	}
 	return t.reconcile(at, now)
 }
+
+// unexplained is why a device cannot be read if nobody says why.
+const unexplained = "it cannot be read"
 
 func anySensor(*sensor) bool { return true }
 
@@ -123,15 +129,17 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	if before := t.deviceAt(e.Node); before != nil {
 		t.drop(before, at, now)
 	}
-	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes, plugged: e.Plugged}
+	d := &trackedDevice{device: *e.Device, desc: Describe(*e.Device), changes: &t.changes}
 	d.device.Node = e.Node
-	if !e.Plugged {
+	if e.Plugged {
+		d.plugged = at
+	} else {
 		d.late = t.owed[e.Node]
 	}
 	delete(t.owed, e.Node)
 	t.add(d)
 	if e.Kind == Denied {
-		d.denied, d.reason = cmp.Or(e.Error, "it cannot be read"), e.Reason
+		d.denied, d.reason = cmp.Or(e.Error, unexplained), e.Reason
 		return
 	}
 	d.sensors = t.sensorsOf(d)

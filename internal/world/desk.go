@@ -407,8 +407,8 @@ func (d *desk) open(plugged bool) {
 			case n.denied:
 			case want && !n.open:
 				d.attach(h, n, plugged)
-			case !want && n.open:
-				d.close(h, n, "")
+			case !want && (n.open || n.failed):
+				d.close(h, n)
 			}
 		}
 	}
@@ -416,14 +416,14 @@ func (d *desk) open(plugged bool) {
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
 	d.deliver(n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
-		n.open, n.empty, n.behind = true, time.Now(), nil
+		n.open, n.failed, n.empty, n.behind = true, false, time.Now(), nil
 		h.invalidate()
 	})
 }
 
-func (d *desk) close(h *headset, n *node, failure string) {
-	n.open = false
-	d.deliver(n, hid.Event{Kind: hid.Gone, Node: n.device.Node, Error: failure}, h.invalidate)
+func (d *desk) close(h *headset, n *node) {
+	n.open, n.failed = false, false
+	d.deliver(n, hid.Event{Kind: hid.Gone, Node: n.device.Node}, h.invalidate)
 }
 
 // markSince says when the queue of a node was last seen empty before a report. A reader looks again and again after a report, at doubling

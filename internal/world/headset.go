@@ -45,6 +45,7 @@ type node struct {
 	empty  time.Time       // when the agent last saw that nothing is queued
 	since  time.Time       // when it had seen that before it read the last report
 	held   int             // how many reports wait for the end of a stall
+	failed bool            // reading it has failed, for now
 	gone   bool            // for good
 	denied bool            // reading it is no longer permitted
 	behind *reportedAnswer // the answer to the last question, of a model that answers late; nil: there is none

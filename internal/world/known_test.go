@@ -14,12 +14,8 @@ type knownFault struct {
 	in    func(scenario, violation) bool
 }
 
-// knownFaults go with the rebuilding of rpcclient and of the update, but for F7: while the endpoints are away the HID device is a unit of its
-// own, and seems to be plugged in again when they are back. A fault that is mended is removed here.
+// knownFaults go with the rebuilding of rpcclient and of the update. A fault that is mended is removed here.
 var knownFaults = []knownFault{
-	{"F7: a re-plugged headset whose sound has no container loses its push", []string{"known"}, func(s scenario, _ violation) bool {
-		return s.does(doManager, doSound, doUnplug) && s.does(doPlug) && s.hasModel(func(m model) bool { return m.NoContainer })
-	}},
 	{
 		"V14: the next agent waits for a token of which this one does not know that it is spent",
 		[]string{"late", "farewell"},

@@ -303,8 +303,8 @@ func (d *desk) unplug(h *headset, wait time.Duration) {
 		h.plugged = false
 		for _, n := range h.nodes {
 			n.gone = true
-			if n.open || n.denied {
-				d.close(h, n, "")
+			if n.open || n.failed || n.denied {
+				d.close(h, n)
 			}
 		}
 		h.nodes = nil
@@ -350,10 +350,11 @@ func (d *desk) breakNode(h *headset, iface int, wait time.Duration) {
 	if n == nil || !n.open {
 		return
 	}
-	d.close(h, n, "input/output error")
+	n.open, n.failed = false, true
+	d.deliver(n, hid.Event{Kind: hid.Failed, Node: n.device.Node, Error: "input/output error"}, h.invalidate)
 	if wait < 0 {
 		d.deliver(n, hid.Event{Kind: hid.Denied, Node: n.device.Node, Device: &n.device, Error: "permission denied"}, h.invalidate)
-		n.denied = true
+		n.failed, n.denied = false, true
 		return
 	}
 	d.after(wait, func() {

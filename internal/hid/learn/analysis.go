@@ -130,7 +130,7 @@ func (l *analysis) sortReports() error {
 			}
 		case e.Kind == hid.Denied:
 			l.denied = append(l.denied, e)
-		case e.Kind == hid.Gone, e.Kind == hid.Lost:
+		case e.Kind == hid.Failed, e.Kind == hid.Gone, e.Kind == hid.Lost:
 			l.interruptions = append(l.interruptions, e.Kind)
 		case e.Kind == hid.Report:
 			l.addReport(e, at)

@@ -115,7 +115,7 @@ func (r *replay) plug(before Session) {
 	var present []hid.Event
 	for _, step := range before {
 		e := step.Event
-		if step.Mark != "" || e.Kind != hid.Attached && e.Kind != hid.Denied && e.Kind != hid.Gone {
+		if step.Mark != "" || !slices.Contains([]hid.EventKind{hid.Attached, hid.Denied, hid.Failed, hid.Gone}, e.Kind) {
 			continue
 		}
 		present = slices.DeleteFunc(present, func(o hid.Event) bool { return o.Node == e.Node })

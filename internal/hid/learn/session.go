@@ -109,7 +109,7 @@ func (s Step) problem() string {
 	}
 	switch s.Kind {
 	case hid.Attached, hid.Denied:
-	case hid.Gone, hid.Report, hid.Lost, hid.Answer:
+	case hid.Failed, hid.Gone, hid.Report, hid.Lost, hid.Answer:
 		return ""
 	default:
 		return fmt.Sprintf("neither a mark nor an event: unknown happening %q", s.Kind)

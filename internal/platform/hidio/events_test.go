@@ -28,6 +28,18 @@ func (c hidEvents) next(t *testing.T) hid.Event {
 	}
 }
 
+// expectGone expects that a device was unplugged. Reading it may fail first.
+func (c hidEvents) expectGone(t *testing.T, node string) {
+	t.Helper()
+	e := c.next(t)
+	if e.Kind == hid.Failed {
+		require.Equal(t, node, e.Node)
+		e = c.next(t)
+	}
+	require.Equal(t, hid.Gone, e.Kind, "%+v", e)
+	require.Equal(t, node, e.Node)
+}
+
 func (c hidEvents) expect(t *testing.T, what hid.EventKind, node string) hid.Event {
 	t.Helper()
 	e := c.next(t)

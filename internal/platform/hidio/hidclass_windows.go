@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 
@@ -126,13 +125,6 @@ func (h *hidclass) open(node string) (connection, error) {
 }
 
 func (h *hidclass) backlog() int { return classBacklog }
-
-// isUnplugged includes denied access: an open device denies it only while it is being removed.
-func (h *hidclass) isUnplugged(err error) bool {
-	return slices.ContainsFunc([]error{
-		windows.ERROR_DEVICE_NOT_CONNECTED, windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_OPERATION_ABORTED, windows.ERROR_ACCESS_DENIED,
-	}, func(gone error) bool { return errors.Is(err, gone) })
-}
 
 func (h *hidclass) watch(announce func(node string), changed func()) {
 	h.watching = platformwindows.NewWatch("HID device", hidInterfaces, h.log, func(path string, arrived bool) {

@@ -59,8 +59,6 @@ type backend interface {
 	open(node string) (connection, error)
 	// backlog is how many reports the OS queues for a reader. It drops what comes while the queue is full.
 	backlog() int
-	// isUnplugged reports whether a read error means that the device is gone.
-	isUnplugged(err error) bool
 	// watch calls changed, which does not block, when list or open may have a new outcome, until close. If that is known to concern one
 	// node, it calls announce first. unwatched returns what cannot be watched.
 	watch(announce func(node string), changed func())

@@ -94,7 +94,7 @@ func TestHIDOfWindowsIsOneForAllItsCollections(t *testing.T) {
 	h.Send(hid.Request{Node: node, ID: 1, Feature: []byte{5}, Length: 2})
 	require.Equal(t, "\x05\x04", string(events.expect(t, hid.Answer, node).Data))
 	plugged.Unplug()
-	events.expect(t, hid.Gone, node)
+	events.expectGone(t, node)
 }
 
 func TestHIDOfWindowsComesAndGoes(t *testing.T) {
@@ -106,7 +106,7 @@ func TestHIDOfWindowsComesAndGoes(t *testing.T) {
 		plugged.Send("\x01\x02")
 		require.Equal(t, "\x01\x02", string(events.expect(t, hid.Report, plugged.Instance()).Data))
 		plugged.Unplug()
-		require.Empty(t, events.expect(t, hid.Gone, plugged.Instance()).Error)
+		events.expectGone(t, plugged.Instance())
 	}
 	require.Empty(t, events)
 }

@@ -1,7 +1,6 @@
 package hidio
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -9,8 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-
-	"golang.org/x/sys/unix"
 
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
@@ -138,10 +135,6 @@ func (r *hidraw) open(node string) (connection, error) {
 }
 
 func (r *hidraw) backlog() int { return kernelBacklog }
-
-func (r *hidraw) isUnplugged(err error) bool {
-	return errors.Is(err, unix.EIO) || errors.Is(err, unix.ENODEV)
-}
 
 func (r *hidraw) watch(announce func(node string), changed func()) {
 	match := func(node string) bool {

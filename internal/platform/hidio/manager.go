@@ -61,6 +61,7 @@ type manager struct {
 type presence struct {
 	entry
 	arrived bool          // it has just arrived
+	told    bool          // an event has said that it is present
 	opening *opening      // not nil while it is being opened
 	port    *port         // not nil while it is being read
 	broken  bool          // its reading has failed
@@ -308,13 +309,13 @@ func (h *manager) forget(p *presence) {
 // release stops using a device, and reports it Gone.
 func (h *manager) release(p *presence) {
 	h.abandon(p)
-	gone := hid.Event{Kind: hid.Gone, Node: p.device.Node, At: time.Now()}
 	if p.port != nil {
-		p.port.emit(gone)
+		p.port.silence()
 		p.port.close()
 		h.forget(p)
-	} else if p.denied != nil {
-		h.handle(gone)
+	}
+	if p.told {
+		h.handle(hid.Event{Kind: hid.Gone, Node: p.device.Node, At: time.Now()})
 	}
 	*p = presence{entry: entry{device: p.device, id: p.id}, broken: p.broken, again: p.again, err: p.err, failing: p.failing, failed: p.failed}
 }
@@ -393,7 +394,7 @@ func (h *manager) handleOpened(p *presence, o *opening) {
 		h.mu.Unlock()
 	}
 	p.port.emit(hid.Event{Kind: hid.Attached, Device: &o.device, Plugged: p.arrived && p.plugged, At: time.Now()})
-	p.arrived, p.broken, p.denied, p.err = false, false, nil, nil
+	p.arrived, p.broken, p.told, p.denied, p.err = false, false, true, nil, nil
 	p.port.read(o.began)
 }
 
@@ -442,7 +443,7 @@ func (h *manager) reportUnread(p *presence) {
 	if p.broken || p.denied != nil && p.denied.Equal(trouble.Condition) {
 		return
 	}
-	p.arrived, p.denied = false, trouble
+	p.arrived, p.told, p.denied = false, true, trouble
 	h.log.Warn("HID device left out", "device", p.device.String(), "err", trouble)
 	device := p.device
 	h.handle(hid.Event{

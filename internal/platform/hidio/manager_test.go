@@ -31,7 +31,6 @@ func (b *listBackend) close() error                                { return nil 
 
 func (b *listBackend) open(string) (connection, error) { return <-b.opened, nil }
 func (b *listBackend) path(node string) string         { return node }
-func (b *listBackend) isUnplugged(error) bool          { return false }
 func (b *listBackend) backlog() int                    { return 8 }
 
 // failing is a connection with one channel, which fails when it is told to.
@@ -62,7 +61,7 @@ func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
 		start := time.Now()
 		conn.fails <- errors.New("it was reset")
 		for _, at := range append(slices.Clone(openRetries), openRetries[2]+readRetry, openRetries[2]+2*readRetry) {
-			events.expect(t, hid.Gone, "a")
+			events.expect(t, hid.Failed, "a")
 			require.NoError(t, h.Wait(t.Context()), "that is to be looked at")
 			for range 3 {
 				require.NoError(t, h.Read(t.Context()))
@@ -78,7 +77,7 @@ func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
 			require.Zero(t, h.retry)
 			conn.fails <- errors.New("it was reset")
 		}
-		events.expect(t, hid.Gone, "a")
+		events.expect(t, hid.Failed, "a")
 		require.NoError(t, h.Wait(t.Context()))
 		require.NoError(t, h.Read(t.Context()))
 		require.Len(t, h.Notes(), 1)

@@ -63,14 +63,14 @@ func newPort(h *manager, node string, conn connection) *port {
 	return p
 }
 
-// emit reports an event, after all earlier ones. Gone is the last one.
+// emit reports an event, after all earlier ones. Failed is the last one.
 func (p *port) emit(e hid.Event) {
 	p.emitting.Lock()
 	defer p.emitting.Unlock()
 	if p.over {
 		return
 	}
-	p.over = e.Kind == hid.Gone
+	p.over = e.Kind == hid.Failed
 	e.Node = p.node
 	p.source.handle(e)
 }
@@ -163,14 +163,10 @@ func (r *reader) noteEmpty(at time.Time) {
 	r.burst, r.empty = 0, at
 }
 
-// fail reports that the device is gone, with the reason unless it was unplugged.
+// fail reports that the device cannot be read any more. The next scan tells whether it was unplugged.
 func (p *port) fail(err error, at time.Time) {
-	gone := hid.Event{Kind: hid.Gone, At: at}
 	err = fmt.Errorf("read %s: %w", p.source.backend.path(p.node), err)
-	if !p.source.backend.isUnplugged(err) {
-		gone.Error = err.Error()
-	}
-	p.emit(gone)
+	p.emit(hid.Event{Kind: hid.Failed, Error: err.Error(), At: at})
 	p.close()
 	p.failed.CompareAndSwap(nil, &err)
 	p.source.changed.Notify()
