@@ -25,7 +25,7 @@ export GOFLAGS     := -tags=$(TAGS)
 # client's list. Aligning functions to 8 bytes instead of 32 is no slower here. Nothing resolves host names, so netgo suffices.
 INLINED    := runtime/... internal/... sync/... syscall os net io bufio context time errors bytes strings strconv unicode/... slices maps cmp \
   reflect encoding/... github.com/gorilla/websocket \
-  $(addprefix sidetone/internal/,app engine devices hid rpcclient signal platform/audio/... platform/hidio)
+  $(addprefix sidetone/internal/,app engine devices hid rpcclient/... signal platform/audio/... platform/hidio)
 AGENTFLAGS := -tags=$(TAGS),netgo -gcflags=all=-l $(INLINED:%=-gcflags=%=) -ldflags '$(LDFLAGS) -funcalign=8'
 
 GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/rpcclient/link"
 )
 
 // waitFor waits until done returns true. It calls done at once and after each change of the status, with mu held. It returns an
-// error when ctx ends, and errLost when lost is closed.
+// error when ctx ends, and link.ErrLost when lost is closed.
 func (c *Client) waitFor(ctx context.Context, lost <-chan struct{}, done func() bool) error {
 	for {
 		var ok bool
@@ -23,7 +24,7 @@ func (c *Client) waitFor(ctx context.Context, lost <-chan struct{}, done func() 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-lost:
-			return errLost
+			return link.ErrLost
 		case <-changed:
 		}
 	}
@@ -143,8 +144,8 @@ func (c *Client) mustYield(p *peer) bool {
 
 // waitForPorts ends the attempts with ports that may belong to p, a client that has sent READY over
 // its socket, and waits until they have ended: a list in flight must not arrive after what p is sent.
-func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
-	err := c.waitFor(ctx, l.lost(), func() bool {
+func (c *Client) waitForPorts(ctx context.Context, p *peer, l link.Link) error {
+	err := c.waitFor(ctx, l.Lost(), func() bool {
 		first := !p.greeted
 		p.greeted = true
 		busy := slices.ContainsFunc(c.peers, func(q *peer) bool { return (q.admitted || q.probing) && blocks(q, p) })
@@ -153,8 +154,8 @@ func (c *Client) waitForPorts(ctx context.Context, p *peer, l link) error {
 		}
 		return !busy
 	})
-	if errors.Is(err, errLost) {
-		return l.cause()
+	if errors.Is(err, link.ErrLost) {
+		return l.Cause()
 	}
 	return err
 }

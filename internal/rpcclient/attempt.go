@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // collectEnded handles the attempts that have ended.
@@ -33,8 +34,8 @@ func (c *Client) collectEnded() {
 // closeLinks waits for the end of the attempt r with p, and closes the links that were opened beside its session.
 func (c *Client) closeLinks(p *peer, r *attempt) {
 	<-r.done
-	r.upgrade.close()
-	c.takeNextLink(p).close()
+	r.upgrade.Close()
+	c.takeNextLink(p).Close()
 }
 
 // handleResult decides what follows from the attempt r, which has ended.
@@ -68,7 +69,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	case onNotClient:
 		p.notClientReason = r.err
 	case onLost, onHung:
-		if errors.Is(r.err, errLost) && !r.at.showsRestarts() { // it may have restarted
+		if errors.Is(r.err, link.ErrLost) && !r.at.showsRestarts() { // it may have restarted
 			p.hasGreeted = false
 			c.forgetRefusals(p)
 		}
@@ -103,7 +104,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 
 // outcomeOf returns what the attempt r has shown about p.
 func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
-	var refusal *refusalError
+	var refusal *link.Refusal
 	restarted := p.changedSince(r.at) // then what it said no longer counts
 	switch err := r.err; {
 	case errors.Is(err, errReconnect), errors.Is(err, errOwnerChanged), errors.Is(err, errExcluded):
@@ -115,7 +116,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onSocketUnreachable
 	case errors.Is(err, errNotClient) && !r.at.hasSocket():
 		return onNotClient
-	case errors.Is(err, errNoClient):
+	case errors.Is(err, link.ErrNoClient):
 		return onPortClosed
 	case (c.allRefused(p) || isUnsupported(err)) && restarted:
 		return onRestarted
@@ -123,13 +124,14 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 		return onUnknownCommand
 	case c.allRefused(p):
 		return onAllRefused
-	case errors.As(err, &refusal) && refusal.Phase == phaseConnect && refusal.Code != codeClosed && refusal.Code != codeAbnormal:
+	case errors.As(err, &refusal) && refusal.Phase == link.PhaseConnect &&
+		refusal.Code != link.CodeClosed && refusal.Code != link.CodeAbnormal:
 		return onRefusedForNow
 	case errors.As(err, &refusal):
 		return onClosed
-	case errors.Is(err, errNoAnswer):
+	case errors.Is(err, link.ErrNoAnswer):
 		return onHung
-	case errors.Is(err, errUnheard):
+	case errors.Is(err, link.ErrUnheard):
 		return onUnheard
 	default:
 		return onLost
@@ -138,7 +140,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 
 // isUnsupported reports whether err shows a client that does not know the command.
 func isUnsupported(err error) bool {
-	return errors.Is(err, errUnsupported) || errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand})
+	return errors.Is(err, errUnsupported) || errors.Is(err, &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand})
 }
 
 // prune forgets the clients that have gone, and ends attempts that may not go on.
@@ -202,7 +204,7 @@ func (c *Client) startAttempts(ctx context.Context, search bool) {
 	for _, p := range c.peers {
 		switch state, reason := c.stateOf(p), p.foreignReason(me); {
 		case p.attempt != nil || p.nextTry.After(now):
-		case state == occupied && p.probeBackoff.atCeiling() && !search:
+		case state == occupied && p.probeBackoff.AtCeiling() && !search:
 		case reason != nil && state == Foreign:
 		case reason != nil:
 			p.dropConn()

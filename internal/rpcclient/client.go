@@ -12,6 +12,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/signal"
 )
 
@@ -28,7 +29,7 @@ type Client struct {
 	peers          []*peer // in order of preference; changed under mu
 	unreachable    map[string]*unreachableSocket
 	notes          []health.Condition
-	searchBackoff  *backoff
+	searchBackoff  *link.Backoff
 	lastSearch     time.Time     // end of the last timed search; zero: the next one is due
 	searchPause    time.Duration // from lastSearch to the next search, at full pace
 	lastScan       time.Time     // when the last scan began
@@ -191,7 +192,7 @@ func (c *Client) Run(ctx context.Context) {
 		if tick {
 			c.tryUnlisted(ctx)
 			c.pauseSearch()
-			if c.searchBackoff.atCeiling() { // the quick search did not find them: they have ended
+			if c.searchBackoff.AtCeiling() { // the quick search did not find them: they have ended
 				c.locked(func() { c.knownClients = nil })
 			}
 		}
@@ -289,7 +290,7 @@ func (c *Client) nextDue() (at time.Time) {
 		case p.attempt != nil:
 			at = earlier(at, c.nextUpgrade(p))
 		case farewell:
-		case c.stateOf(p) == occupied && p.probeBackoff.atCeiling(): // it is probed with the next search
+		case c.stateOf(p) == occupied && p.probeBackoff.AtCeiling(): // it is probed with the next search
 		default:
 			at = earlier(at, p.nextTry)
 		}
@@ -313,7 +314,7 @@ func earlier(a, b time.Time) time.Time {
 func (c *Client) searching() bool { return c.unwatched.Load() || !c.served() }
 
 // served reports whether there is a client, and none has appeared or gone for a while.
-func (c *Client) served() bool { return c.searchBackoff.atCeiling() && c.connected() }
+func (c *Client) served() bool { return c.searchBackoff.AtCeiling() && c.connected() }
 
 func (c *Client) connected() bool {
 	inTouch := []State{Ready, Degraded, Slow, Unsupported}
@@ -344,7 +345,7 @@ func (c *Client) nextSearch() time.Time {
 	switch {
 	case c.served() && long:
 		factor = rareSearchFactor
-	case c.served(), c.searchBackoff.atCeiling() && long && !c.unwatched.Load():
+	case c.served(), c.searchBackoff.AtCeiling() && long && !c.unwatched.Load():
 		factor = slowSearchFactor
 	}
 	return c.lastSearch.Add(factor * c.searchPause)
@@ -357,12 +358,12 @@ func (c *Client) searchIsDue() bool {
 
 // pauseSearch schedules the next search.
 func (c *Client) pauseSearch() {
-	c.lastSearch, c.searchPause, c.newListSearch = time.Now(), c.searchBackoff.wait(), time.Time{}
+	c.lastSearch, c.searchPause, c.newListSearch = time.Now(), c.searchBackoff.Wait(), time.Time{}
 }
 
 // restartSearch searches at once, and then at full pace.
 func (c *Client) restartSearch() {
-	c.searchBackoff.reset()
+	c.searchBackoff.Reset()
 	c.lastSearch, c.searchingSince = time.Time{}, time.Now()
 }
 

@@ -24,6 +24,8 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // bent is a machine of which single answers can be changed.
@@ -73,7 +75,7 @@ type ipcServer struct {
 }
 
 // serveIPC listens on the socket, and calls handle for each connection.
-func (m *machine) serveIPC(path string, handle func(f frames)) *ipcServer {
+func (m *machine) serveIPC(path string, handle func(f linktest.Frames)) *ipcServer {
 	m.t.Helper()
 	s := &ipcServer{}
 	if m.Network == nil {
@@ -100,7 +102,7 @@ func (m *machine) serveIPC(path string, handle func(f frames)) *ipcServer {
 			mu.Unlock()
 			wg.Go(func() {
 				defer c.Close()
-				handle(newFrames(c))
+				handle(linktest.NewFrames(c))
 			})
 		}
 	})
@@ -252,16 +254,16 @@ func TestAPortOfUnknownOwnerYieldsToALateREADY(t *testing.T) {
 		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		greet := make(chan struct{})
-		m.serveIPC(path, func(f frames) {
-			_, _, _ = readFrame(f.r)
+		m.serveIPC(path, func(f linktest.Frames) {
+			_, _, _ = f.Next()
 			<-greet
-			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			_ = f.Send(linktest.OpFrame, []byte(hello))
 			for {
-				_, body, err := readFrame(f.r)
+				_, body, err := f.Next()
 				if err != nil {
 					return
 				}
-				_, _ = f.conn.Write(encodeFrame(opFrame, []byte(accept(nonceOf(body)))))
+				_ = f.Send(linktest.OpFrame, []byte(accept(nonceOf(body))))
 			}
 		})
 		m.appear()
@@ -357,10 +359,10 @@ func TestAPortThatAppearsDuringARefusalIsTried(t *testing.T) {
 		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000"})
 		refuse := make(chan struct{})
-		m.serveIPC(path, func(f frames) {
-			_, _, _ = readFrame(f.r)
+		m.serveIPC(path, func(f linktest.Frames) {
+			_, _, _ = f.Next()
 			<-refuse
-			_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":4001,"message":"Invalid Origin"}`)))
+			_ = f.Send(linktest.OpClose, []byte(`{"code":4001,"message":"Invalid Origin"}`))
 		})
 		port := m.freePorts(1)[0]
 		m.own(port, local.Process{PID: 100, UID: "1000"})
@@ -389,15 +391,15 @@ func TestABusyClientBesideAnotherIsAskedAgain(t *testing.T) {
 		var busy atomic.Bool
 		busy.Store(true)
 		greeted := make(chan struct{}, 10)
-		m.serveIPC(path, func(f frames) {
-			_, _, _ = readFrame(f.r)
+		m.serveIPC(path, func(f linktest.Frames) {
+			_, _, _ = f.Next()
 			if busy.Load() {
-				_, _, _ = readFrame(f.r)
+				_, _, _ = f.Next()
 				return
 			}
-			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+			_ = f.Send(linktest.OpFrame, []byte(hello))
 			greeted <- struct{}{}
-			_, _, _ = readFrame(f.r)
+			_, _, _ = f.Next()
 		})
 		port := m.freePorts(1)[0]
 		m.own(port, local.Process{PID: 200, UID: "1000", Name: "DiscordPTB"})
@@ -424,9 +426,9 @@ func TestTheSocketOfAKilledClientIsLeftAlone(t *testing.T) {
 		path := m.socket(0)
 		m.own(path, local.Process{PID: 100, UID: "1000", Name: "Discord"})
 		die := make(chan struct{})
-		l := m.serveIPC(path, func(f frames) {
-			_, _, _ = readFrame(f.r)
-			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		l := m.serveIPC(path, func(f linktest.Frames) {
+			_, _, _ = f.Next()
+			_ = f.Send(linktest.OpFrame, []byte(hello))
 			<-die
 		})
 		opts := m.quick(m.freePorts(1)...)
@@ -567,11 +569,11 @@ func (l *hung) Dial(context.Context, string) (net.Conn, local.Process, error) {
 	}
 	client, server := net.Pipe()
 	go func() {
-		f := newFrames(server)
-		_, _, _ = readFrame(f.r)
-		_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		f := linktest.NewFrames(server)
+		_, _, _ = f.Next()
+		_ = f.Send(linktest.OpFrame, []byte(hello))
 		l.greeted <- struct{}{}
-		_, _, _ = readFrame(f.r)
+		_, _, _ = f.Next()
 	}()
 	return client, local.Process{PID: 100, UID: "1000"}, nil
 }
@@ -600,7 +602,7 @@ func TestAResumeIsForgottenAfterOneTry(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
 		s := m.serve(fakeserver.Options{
 			Profile: fakeserver.Desktop, Bucket: -1, IPCDir: m.dir, NoTCP: true,
-			Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: codeInvalidVersion},
+			Fault: fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: link.CodeInvalidVersion},
 		})
 		b := &bent{machine: m}
 		opts := quick()
@@ -636,15 +638,15 @@ func TestNothingIsDegradedBeforeTheFirstList(t *testing.T) {
 // Who sends back what we said has not accepted it (rule R41), over any transport.
 func TestAnEchoIsNoDelivery(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
-		m.serveIPC(m.socket(0), func(f frames) {
-			_, _, _ = readFrame(f.r)
-			_, _ = f.conn.Write(encodeFrame(opFrame, []byte(hello)))
+		m.serveIPC(m.socket(0), func(f linktest.Frames) {
+			_, _, _ = f.Next()
+			_ = f.Send(linktest.OpFrame, []byte(hello))
 			for {
-				op, body, err := readFrame(f.r)
+				op, body, err := f.Next()
 				if err != nil {
 					return
 				}
-				_, _ = f.conn.Write(encodeFrame(op, body))
+				_ = f.Send(op, body)
 			}
 		})
 		opts := quick()

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/stable"
 )
 
@@ -145,7 +145,7 @@ func (c *Client) dialSockets(ctx context.Context, sockets []local.Socket) []foun
 func (c *Client) lookAgainLater(p *peer) {
 	p.nextTry = time.Time{}
 	if p.hasSocket() && !p.showsRestarts() {
-		p.nextTry = time.Now().Add(p.refusalBackoff.wait())
+		p.nextTry = time.Now().Add(p.refusalBackoff.Wait())
 	}
 }
 
@@ -247,12 +247,10 @@ func (c *Client) connectToPorts(ctx context.Context, inUse []int) (open []int) {
 	return slices.DeleteFunc(ports, func(port int) bool { return port == 0 })
 }
 
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
 // dialLoopback connects to a port of this machine.
 func dialLoopback(ctx context.Context, port int) (net.Conn, error) {
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp4", loopback(port))
+	return d.DialContext(ctx, "tcp4", link.Loopback(port))
 }
 
 // reconcile assigns new sockets and ports to the known clients of the same process that lack one, and

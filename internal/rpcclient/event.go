@@ -1,6 +1,10 @@
 package rpcclient
 
-import "errors"
+import (
+	"errors"
+
+	"sidetone/internal/rpcclient/link"
+)
 
 // Event is something that happened with a client and is counted.
 type Event string
@@ -17,7 +21,7 @@ const (
 
 // countRefusal reports ConnectionRefused if err says so.
 func (c *Client) countRefusal(over Transport, err error) {
-	if errors.Is(err, &refusalError{Phase: phaseConnect}) {
+	if errors.Is(err, &link.Refusal{Phase: link.PhaseConnect}) {
 		c.opts().OnEvent(ConnectionRefused, over)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/link/linktest"
 	"sidetone/internal/testlab"
 )
 
@@ -117,8 +119,8 @@ func TestAnExcludedClientKeepsNoMute(t *testing.T) {
 // A client lets in a hundred connections over its socket. Other programs have all of them; its port still serves.
 func TestAClientWhoseSocketIsFullIsServedOverItsPort(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
-		m.serveIPC(m.socket(0), func(f frames) {
-			_, _ = f.conn.Write(encodeFrame(opClose, []byte(`{"code":1006,"message":"Server at capacity"}`)))
+		m.serveIPC(m.socket(0), func(f linktest.Frames) {
+			_ = f.Send(linktest.OpClose, []byte(`{"code":1006,"message":"Server at capacity"}`))
 		})
 		m.own(m.socket(0), local.Process{PID: 100, UID: someUser})
 		s := m.client(m.program(100), fakeserver.Options{Profile: fakeserver.Desktop})
@@ -172,11 +174,11 @@ func TestTheListOfAnotherAgentWithOurIDs(t *testing.T) {
 		require.Len(t, sockets, 1)
 		conn, _, err := m.me.DialIPC(t.Context(), sockets[0].Path)
 		require.NoError(t, err)
-		other, err := openIPC(t.Context(), conn, clientID)
+		other, err := link.OpenIPC(t.Context(), conn, clientID)
 		require.NoError(t, err)
-		defer other.close()
-		nonce, payload := encode(nil)
-		require.NoError(t, other.deliver(t.Context(), nonce, payload))
+		defer other.Close()
+		nonce, payload := link.Encode(nil)
+		require.NoError(t, other.Deliver(t.Context(), nonce, payload))
 		pass(time.Hour)
 		testlab.ExpectedFailure(t, "A3: another program's empty list takes our devices out of the client, until they change", func(t testing.TB) {
 			require.Len(t, s.Devices(), 2)
@@ -191,13 +193,13 @@ func TestAStateIsNotOverwrittenByAnOlderOne(t *testing.T) {
 	p := c.newPeer(local.Process{PID: 1})
 	c.locked(func() { p.status.State = Slow })
 	accept := sync.OnceFunc(func() { c.applySessionOutcome(p, onAccepted, func(*Session) {}) })
-	p.retryBackoff.jitter = func() float64 { // between the two steps
+	p.retryBackoff = link.NewBackoff(retryFirst, retryFirst, func() float64 { // between the two steps
 		if c.mu.TryLock() { // else it is one step
 			c.mu.Unlock()
 			accept()
 		}
 		return 0
-	}
+	})
 	c.applyOutcome(p, onHung)
 	accept()
 	testlab.ExpectedFailure(t, "V28: a state is read and written in two steps, and what comes between them is lost", func(t testing.TB) {

@@ -54,8 +54,8 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 	if err := c.openNewLink(ctx, p, &conn, c.portTransports()); err != nil {
 		return err
 	}
-	defer conn.close()
-	s := &session{link: conn.link, mayHold: sent}
+	defer conn.Close()
+	s := &session{link: conn.Link, mayHold: sent}
 	if conn.counts && tr == HTTP {
 		s.bucket = p.bucket
 	}

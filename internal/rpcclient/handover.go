@@ -9,6 +9,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // ErrHandover is the cause for which the context of Run ends when another agent takes over. Clients keep the list that they
@@ -28,8 +29,8 @@ type KnownClient struct {
 	Answered   bool                        `json:"answered,omitempty"`   // it has answered the command
 	Over       Transport                   `json:"over,omitempty"`       // the transport of the last answer
 	Proof      *Proof                      `json:"proof,omitempty"`      // of the port; nil: the free one
-	Refused    map[Transport]*refusalError `json:"refused,omitempty"`    // why it refuses transports until it restarts
-	GivenUp    *refusalError               `json:"given_up,omitempty"`   // why nothing is tried until it restarts
+	Refused    map[Transport]*link.Refusal `json:"refused,omitempty"`    // why it refuses transports until it restarts
+	GivenUp    *link.Refusal               `json:"given_up,omitempty"`   // why nothing is tried until it restarts
 	Status     *Session                    `json:"status,omitempty"`     // while nothing is sent before its NextTry
 	RetryIn    time.Duration               `json:"retry_in,omitempty"`   // until then; 0: of an older agent
 	Waits      []time.Duration             `json:"waits,omitempty"`      // next waits after a lost connection and after a refusal
@@ -152,21 +153,21 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 	defer c.mu.Unlock()
 	l := KnownClient{
 		Socket: p.socket, Port: p.port, Process: p.Process, Answered: p.hasAnswered, Over: p.lastTransport,
-		Served: p.admitted, Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*refusalError),
-		Waits: []time.Duration{p.retryBackoff.next, p.refusalBackoff.next},
+		Served: p.admitted, Proof: p.proof, MayHold: p.mayHold, Refused: make(map[Transport]*link.Refusal),
+		Waits: []time.Duration{p.retryBackoff.Next, p.refusalBackoff.Next},
 	}
 	now := time.Now()
 	if full := p.bucket.full(); full.After(now) {
 		l.TokensFull, l.TokensIn = full, full.Sub(now)
 	}
 	for tr, err := range p.refused {
-		if refusal, ok := errors.AsType[*refusalError](err); ok {
+		if refusal, ok := errors.AsType[*link.Refusal](err); ok {
 			l.Refused[tr] = refusal
 		}
 	}
-	switch refusal, known := errors.AsType[*refusalError](p.givenUp); {
+	switch refusal, known := errors.AsType[*link.Refusal](p.givenUp); {
 	case p.commandUnknown:
-		l.GivenUp = &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}
+		l.GivenUp = &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand}
 	case known:
 		l.GivenUp = refusal
 	case p.attempt == nil && p.nextTry.After(now) && slices.Contains([]State{Connecting, Refused}, p.status.State):
@@ -195,7 +196,7 @@ func (c *Client) restore(p *peer, l KnownClient) {
 	}
 	p.hasAnswered, p.hasGreeted = l.Answered, l.Answered
 	if len(l.Waits) == 2 {
-		p.retryBackoff.next, p.refusalBackoff.next = l.Waits[0], l.Waits[1]
+		p.retryBackoff.Next, p.refusalBackoff.Next = l.Waits[0], l.Waits[1]
 	}
 	c.locked(func() {
 		p.admitted = l.Served && c.opts().Clients == FirstClient // else another one might be the first
@@ -209,7 +210,7 @@ func (c *Client) restore(p *peer, l KnownClient) {
 	switch {
 	case l.GivenUp != nil:
 		on := onAllRefused
-		if l.GivenUp.Phase == phaseCommand {
+		if l.GivenUp.Phase == link.PhaseCommand {
 			on = onUnknownCommand
 		}
 		c.applyOutcome(p, on)

@@ -9,6 +9,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link"
 )
 
 // neverEmptied requires that a client that had a list was never sent an empty one.
@@ -220,7 +221,7 @@ func TestRefusalsAreHandedOver(t *testing.T) {
 		},
 		"the command": {
 			client: fakeserver.Options{
-				Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand},
+				Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: link.CodeUnknownCommand},
 			},
 			state: Unsupported,
 		},
@@ -378,7 +379,7 @@ func TestNothingIsHandedOverOfAClientThatRestarts(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
 		process := v.program(100)
 		v.client(process, fakeserver.Options{
-			Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: codeUnknownCommand},
+			Profile: fakeserver.Desktop, IPCDir: ipcDir, Fault: fakeserver.Fault{Kind: fakeserver.FaultError, Code: link.CodeUnknownCommand},
 		})
 		h := v.reporting(Options{}, devices.True, 2*time.Second)
 		h.leave()

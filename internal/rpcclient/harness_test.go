@@ -169,12 +169,6 @@ func (m *machine) successor(h *harness, opts Options) *harness {
 	return next
 }
 
-// target is a port of the machine, which nobody takes over.
-func (m *machine) target(port int) target {
-	opts := Options{ClientID: clientID, DialPort: m.dialPort}.withDefaults()
-	return target{&opts, port, func() bool { return true }}
-}
-
 // complete says where an agent is. In memory, it looks for clients on the first ports of the range.
 func (m *machine) complete(h *harness, opts Options) Options {
 	opts.DialPort = m.dialPort

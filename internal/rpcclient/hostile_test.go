@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // manyBytes is more than anyone may read of an endless message: our limit of 1 MiB and what
@@ -45,11 +46,11 @@ func TestHostileAnswers(t *testing.T) {
 		{"10 MiB", HTTP, func(c *rawConn, _ string) { c.say(tenMiB) }, "more than"},
 		{"10 MiB that begin well", HTTP, func(c *rawConn, nonce string) { c.say(accept(nonce) + strings.Repeat(" ", 10<<20)) }, "more than"},
 		{"half a frame, then silence", WebSocket, func(c *rawConn, nonce string) {
-			_, _ = c.Write(frame(websocket.TextMessage, []byte(accept(nonce)))[:40])
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.TextMessage, []byte(accept(nonce)))[:40])
 			c.untilClosed()
 		}, "no answer in time"},
 		{"half a frame, then the end", WebSocket, func(c *rawConn, nonce string) {
-			_, _ = c.Write(frame(websocket.TextMessage, []byte(accept(nonce)))[:40])
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.TextMessage, []byte(accept(nonce)))[:40])
 		}, "lost"},
 		{"half a header, then silence", HTTP, func(c *rawConn, _ string) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Ty")
@@ -73,10 +74,10 @@ func TestHostileAnswers(t *testing.T) {
 			c.say(`{"nonce":"` + nonce + `","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`)
 		}, "not to our command"},
 		{"endless events", WebSocket, func(c *rawConn, _ string) {
-			c.forever(string(frame(websocket.TextMessage, []byte(`{"cmd":"DISPATCH","evt":"X"}`))))
+			c.forever(string(linktest.WebSocketFrame(websocket.TextMessage, []byte(`{"cmd":"DISPATCH","evt":"X"}`))))
 		}, "no answer in time"},
 		{"endless pings", WebSocket, func(c *rawConn, _ string) {
-			go c.forever(string(frame(websocket.PingMessage, []byte("x"))))
+			go c.forever(string(linktest.WebSocketFrame(websocket.PingMessage, []byte("x"))))
 			c.untilClosed()
 		}, "no answer in time"},
 		{"endless fragments", WebSocket, func(c *rawConn, _ string) {
@@ -84,7 +85,7 @@ func TestHostileAnswers(t *testing.T) {
 			c.forever("\x00\x7d" + strings.Repeat(" ", 125))
 		}, "limit"},
 		{"a binary answer", WebSocket, func(c *rawConn, nonce string) {
-			_, _ = c.Write(frame(websocket.BinaryMessage, []byte(accept(nonce))))
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.BinaryMessage, []byte(accept(nonce))))
 			c.untilClosed()
 		}, "binary"},
 		{"a masked answer", WebSocket, func(c *rawConn, _ string) {
@@ -94,15 +95,15 @@ func TestHostileAnswers(t *testing.T) {
 		{"closed after each frame", WebSocket, func(*rawConn, string) {}, "lost"},
 		{"closed after each request", HTTP, func(*rawConn, string) {}, "lost"},
 		{"closed as going away", WebSocket, func(c *rawConn, _ string) {
-			_, _ = c.Write(frame(websocket.CloseMessage, []byte{1001 >> 8, 1001 & 0xff}))
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.CloseMessage, []byte{1001 >> 8, 1001 & 0xff}))
 			c.untilClosed()
 		}, "lost"},
 		{"closed with no code", WebSocket, func(c *rawConn, _ string) {
-			_, _ = c.Write(frame(websocket.CloseMessage, nil))
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.CloseMessage, nil))
 			c.untilClosed()
 		}, "lost"},
 		{"closed with a code", WebSocket, func(c *rawConn, _ string) {
-			_, _ = c.Write(frame(websocket.CloseMessage, append([]byte{4003 >> 8, 4003 & 0xff}, "token"...)))
+			_, _ = c.Write(linktest.WebSocketFrame(websocket.CloseMessage, append([]byte{4003 >> 8, 4003 & 0xff}, "token"...)))
 			c.untilClosed()
 		}, "token revoked"},
 		{"HTTP 408", HTTP, func(c *rawConn, _ string) { c.reply("408 Request Timeout", "Connection: close\r\n", "") }, "lost"},
@@ -159,7 +160,7 @@ func TestEndlessHeaders(t *testing.T) {
 		}},
 		"fingerprint, body": {all, func(c *rawConn, req *http.Request) string {
 			_, _ = io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\r\n")
-			return fingerprintBody
+			return linktest.Fingerprint
 		}},
 		"handshake": {WebSocket, func(c *rawConn, req *http.Request) string {
 			if req.Header.Get("Upgrade") == "" {
@@ -215,6 +216,9 @@ func TestEndlessHeaders(t *testing.T) {
 		})
 	}
 }
+
+// maxAnswer is the longest message of a server that is read, in bytes.
+const maxAnswer = 1 << 20
 
 // TestCompressionBomb: a server may compress although nobody asked it to.
 func TestCompressionBomb(t *testing.T) {

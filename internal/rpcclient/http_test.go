@@ -1,15 +1,11 @@
 package rpcclient
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -138,96 +134,5 @@ func TestHTTPNoticesThatTheClientHasGone(t *testing.T) {
 		eventually(t, "two connections were closed idle", func() bool { return len(s.everything()) >= before+2 })
 		s.listener.Close()
 		eventually(t, "searching", func() bool { return h.Status().State == Searching })
-	})
-}
-
-// TestHTTPUnaskedReplies: a server that talks by itself is not taken to have served, so its
-// connections are not replaced at full speed.
-func TestHTTPUnaskedReplies(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{
-		"an answer": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
-		"busy":      "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-		"timeout":   "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			near, far := net.Pipe()
-			defer far.Close()
-			c := &httpConn{Conn: near, opened: time.Now(), replies: make(chan httpReply, 1)}
-			go c.read()
-			_, err := io.WriteString(far, text)
-			require.NoError(t, err)
-			_, replied := <-c.replies
-			require.False(t, replied)
-			require.ErrorIs(t, c.err, errLost)
-			require.False(t, c.served)
-		})
-	}
-}
-
-func TestHTTPPauseBeforeANewConnection(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := &httpLink{redial: newBackoff(retryFirst, redialInterval)}
-		young := func() *httpConn { return &httpConn{opened: time.Now()} }
-		served := &httpConn{opened: time.Now(), served: true}
-		old := &httpConn{opened: time.Now().Add(-redialInterval)}
-		require.Zero(t, l.redialDelay(served))
-		require.Zero(t, l.redialDelay(old))
-		last := time.Duration(0)
-		for range 4 {
-			p := l.redialDelay(young())
-			require.Greater(t, p, last)
-			last = p
-		}
-		for range 10 {
-			p := l.redialDelay(young())
-			require.GreaterOrEqual(t, p, redialInterval/2)
-			require.LessOrEqual(t, p, redialInterval*6/5)
-		}
-		require.Zero(t, l.redialDelay(served))
-		require.LessOrEqual(t, l.redialDelay(young()), retryFirst*6/5, "after a good one the pauses are short again")
-	})
-}
-
-// TestHTTPDoesNotMixUpReplies: a late reply to a request that was given up is never taken for
-// the next one's.
-func TestHTTPDoesNotMixUpReplies(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, m *machine) {
-		release := make(chan struct{})
-		arrived := make(chan struct{})
-		s := m.serveRaw(0, rpc(func(c *rawConn, nonce string) bool {
-			if nonce == "first" {
-				close(arrived)
-				<-release
-			}
-			c.say(accept(nonce))
-			return true
-		}))
-		l, err := openHTTP(context.Background(), m.target(s.port()), nil, false)
-		require.NoError(t, err)
-		defer l.close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		go func() {
-			<-arrived
-			cancel()
-		}()
-		require.Error(t, l.deliver(ctx, "first", []byte(`{"nonce":"first"}`)))
-		close(release)
-		require.NoError(t, l.deliver(context.Background(), "second", []byte(`{"nonce":"second"}`)))
-	})
-}
-
-// TestHTTPCloseEndsEverything also while a new connection is awaited.
-func TestHTTPCloseEndsEverything(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, m *machine) {
-		s := m.serveRaw(0, func(*rawConn) {}) // closes all: the link pauses
-		l, err := openHTTP(context.Background(), m.target(s.port()), nil, false)
-		require.NoError(t, err)
-		<-s.accepted
-		l.close()
-		_, _, err = l.connection(context.Background())
-		require.ErrorIs(t, err, errLost, "a closed link stays closed")
 	})
 }

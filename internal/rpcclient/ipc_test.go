@@ -1,8 +1,6 @@
 package rpcclient
 
 import (
-	"context"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 func TestReportsEveryChangeOverIPC(t *testing.T) {
@@ -100,40 +99,10 @@ func TestFaultsOverIPC(t *testing.T) {
 	}
 }
 
-// TestPingIsAnswered by a session that is otherwise idle.
-func TestPingIsAnswered(t *testing.T) {
-	t.Parallel()
-	client, server := net.Pipe()
-	opened := make(chan link, 1)
-	go func() {
-		l, err := openIPC(context.Background(), client, clientID)
-		require.NoError(t, err)
-		opened <- l
-	}()
-	r := newFrames(server)
-	op, body := r.next(t)
-	require.Equal(t, uint32(opHandshake), op)
-	require.JSONEq(t, `{"v":1,"client_id":"`+clientID+`"}`, body)
-	r.send(t, opPing, "before READY")
-	op, body = r.next(t)
-	require.Equal(t, [2]any{uint32(opPong), "before READY"}, [2]any{op, body})
-	r.send(t, opFrame, `{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1,"user":{"id":"1"}}}`)
-	l := <-opened
-	for _, data := range []string{"", "{}", strings.Repeat("x", 1<<16)} {
-		r.send(t, opPing, data)
-		op, body = r.next(t)
-		require.Equal(t, [2]any{uint32(opPong), data}, [2]any{op, body})
-	}
-	r.send(t, opClose, `{"code":1000,"message":"bye"}`)
-	<-l.lost()
-	require.ErrorIs(t, l.cause(), errLost, "a normal close after READY is the client going away")
-	l.close()
-}
-
 func TestStaleSocketIsLeftAlone(t *testing.T) {
 	everywhereWithFiles(t, func(t *testing.T, m *machine) {
 		path := m.socket(0)
-		m.serveIPC(path, func(frames) {}).kill()
+		m.serveIPC(path, func(linktest.Frames) {}).kill()
 		opts := m.quick(m.freePorts(1)...)
 		opts.Local = m
 		h := m.start(opts)

@@ -11,6 +11,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // A client that is late with the free proof is waited for, and is asked for nothing that costs it a token.
@@ -22,7 +23,7 @@ func TestALateFreeProofIsOne(t *testing.T) {
 				port := v.page(v.program(100), 6463, func(c net.Conn, r *http.Request) {
 					if r.Method == http.MethodGet {
 						time.Sleep(late)
-						replyTo(c, "404 Not Found", fingerprintBody)
+						replyTo(c, "404 Not Found", linktest.Fingerprint)
 						return
 					}
 					replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))

@@ -48,7 +48,7 @@ func (o *sessionObserver) delivered(d Delivery) {
 		o.supersede(o.p, &d.Snapshot)
 	})
 	o.opts().OnDelivery(d)
-	o.p.refusalBackoff.reset()
+	o.p.refusalBackoff.Reset()
 }
 
 // slow shows that an answer is overdue, and what the client may hold meanwhile.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/rpcclient/policy"
 )
 
@@ -109,6 +110,6 @@ func (o Options) withDefaults() Options {
 }
 
 // backoff returns a new backoff that uses the options' jitter.
-func (o Options) backoff(first, ceiling time.Duration) *backoff {
-	return &backoff{first: min(first, ceiling), max: ceiling, jitter: o.Jitter}
+func (o Options) backoff(first, ceiling time.Duration) *link.Backoff {
+	return link.NewBackoff(first, ceiling, o.Jitter)
 }

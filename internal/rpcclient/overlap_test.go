@@ -1,7 +1,6 @@
 package rpcclient
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // A port of unknown owner may be that of the client which is served over its socket. An empty list
@@ -20,14 +20,17 @@ import (
 func TestAClientGetsNoListOverItsPortOfUnknownOwner(t *testing.T) {
 	t.Parallel()
 	for name, get := range map[string]func(c net.Conn){
-		"late":           func(c net.Conn) { time.Sleep(600 * time.Millisecond); replyTo(c, "404 Not Found", fingerprintBody) },
+		"late": func(c net.Conn) {
+			time.Sleep(600 * time.Millisecond)
+			replyTo(c, "404 Not Found", linktest.Fingerprint)
+		},
 		"no fingerprint": func(c net.Conn) { replyTo(c, "404 Not Found", "{}") },
 		"never":          func(net.Conn) { time.Sleep(time.Hour) },
 		"late now and then": func(c net.Conn) {
 			if time.Now().Second()%2 == 0 {
 				time.Sleep(600 * time.Millisecond)
 			}
-			replyTo(c, "404 Not Found", fingerprintBody)
+			replyTo(c, "404 Not Found", linktest.Fingerprint)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +75,7 @@ func TestALateClientIsAskedForTheFreeProofAgain(t *testing.T) {
 				if late.Load() {
 					time.Sleep(6 * time.Second) // than anybody waits
 				}
-				replyTo(c, "404 Not Found", fingerprintBody)
+				replyTo(c, "404 Not Found", linktest.Fingerprint)
 			default:
 				replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))
 			}
@@ -170,7 +173,7 @@ func TestAListOnItsWayIsNotGivenUpForASocket(t *testing.T) {
 		var ended, answered time.Time // after synctest.Wait
 		v.page(v.program(200), 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
-				replyTo(c, "404 Not Found", fingerprintBody)
+				replyTo(c, "404 Not Found", linktest.Fingerprint)
 				return
 			}
 			gone := make(chan struct{})
@@ -207,7 +210,7 @@ func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
 		process := v.program(100)
 		v.page(process, 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
-				replyTo(c, "404 Not Found", fingerprintBody)
+				replyTo(c, "404 Not Found", linktest.Fingerprint)
 			}
 		})
 		h := v.reporting(Options{}, devices.True, 2*time.Minute)
@@ -220,20 +223,6 @@ func TestASocketIsTriedWhereHTTPWasNotAnswered(t *testing.T) {
 		require.Equal(t, Ready, st[0].State)
 		require.Equal(t, IPC, st[0].Transport)
 	})
-}
-
-// Whose a port is counts once it is connected to: before, another program may take it over.
-func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
-	t.Parallel()
-	near, far := net.Pipe()
-	defer far.Close()
-	mine := true
-	opts := Options{DialPort: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil }}.withDefaults()
-	to := target{&opts, 6463, func() bool { return mine }}
-	_, err := openHTTP(t.Context(), to, nil, true)
-	require.ErrorIs(t, err, errLost)
-	_, err = far.Read(make([]byte, 1))
-	require.Error(t, err, "the connection is closed")
 }
 
 // A WebSocket that is opened to prove a port costs the client a token as any other.

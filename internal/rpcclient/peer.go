@@ -11,6 +11,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // peer is one client process, or another program on a socket or port where a client might be. What it
@@ -20,11 +21,11 @@ type peer struct {
 	location        // owned by Client.Run
 	outbox          *outbox
 	bucket          *tokenBucket
-	retryBackoff    *backoff  // after the end of a session
-	refusalBackoff  *backoff  // after a refusal to talk
-	probeBackoff    *backoff  // after a failed proof
-	relayBackoff    *backoff  // while nobody is behind its relay
-	unheardSince    time.Time // since when nobody is; zero: somebody is, or it is no relay
+	retryBackoff    *link.Backoff // after the end of a session
+	refusalBackoff  *link.Backoff // after a refusal to talk
+	probeBackoff    *link.Backoff // after a failed proof
+	relayBackoff    *link.Backoff // while nobody is behind its relay
+	unheardSince    time.Time     // since when nobody is; zero: somebody is, or it is no relay
 	nextTry         time.Time
 	givenUp         error // not nil: nothing is tried before it restarts
 	notClientReason error // why its state is occupied
@@ -84,7 +85,7 @@ type attempt struct {
 	finish          context.CancelFunc // ends the session as soon as nothing is in flight
 	upgrade         *pendingLink       // a better link that is being opened
 	nextUpgrade     time.Time          // when one may be tried again
-	upgradeBackoff  *backoff
+	upgradeBackoff  *link.Backoff
 	excluded        bool // it ends with a farewell
 	yielding        bool // it must not go on
 	settingsChanged bool // new settings may forbid its transport, or offer a better one
@@ -153,11 +154,11 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	case tryCheaply:
 		p.nextTry = now.Add(c.relayWait(p, now))
 	case trySoon:
-		p.nextTry = now.Add(p.retryBackoff.wait())
+		p.nextTry = now.Add(p.retryBackoff.Wait())
 	case tryLater, tryAfterRestart:
-		p.nextTry = now.Add(p.refusalBackoff.wait())
+		p.nextTry = now.Add(p.refusalBackoff.Wait())
 	case trySeldom:
-		p.nextTry = now.Add(p.probeBackoff.wait())
+		p.nextTry = now.Add(p.probeBackoff.Wait())
 	}
 	c.locked(func() { p.status.State = t.To })
 	return t.To
@@ -171,7 +172,7 @@ func (c *Client) relayWait(p *peer, now time.Time) time.Duration {
 	if now.Sub(p.unheardSince) >= quickSearchFor {
 		p.relayBackoff = c.opts().backoff(relaySeldom, relaySeldom)
 	}
-	return p.relayBackoff.wait()
+	return p.relayBackoff.Wait()
 }
 
 // applySessionOutcome is applyOutcome for what happens during an attempt. f fills in the status.

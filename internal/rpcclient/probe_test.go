@@ -16,6 +16,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // requireInnocent requires that what a program received tells it nothing about devices: GET /,
@@ -46,9 +47,10 @@ func requireInnocent(t *testing.T, connections []string) {
 			default:
 				require.Equal(t, "/rpc?v=1&client_id="+clientID, req.RequestURI)
 				require.Equal(t, []string{"application/json"}, req.Header["Content-Type"])
-				var cmd request
+				var cmd linktest.Command
 				require.NoError(t, json.Unmarshal(body, &cmd), text)
-				require.Equal(t, request{cmd.Nonce, command, args{[]devices.Device{}}}, cmd)
+				require.Equal(t, linktest.Name, cmd.Cmd)
+				require.Equal(t, []devices.Device{}, cmd.Args.Devices)
 			}
 		}
 	}
@@ -76,9 +78,9 @@ var strangers = map[string]func(*rawConn){
 	"says something first":             func(c *rawConn) { _, _ = io.WriteString(c, "220 smtp ready\r\n"); c.untilClosed() },
 	"web page":                         answerAll("200 OK", "Content-Type: text/html\r\n", "<html>"),
 	"404 page":                         answerAll("404 Not Found", "Content-Type: text/html\r\n", "Not Found"),
-	"fingerprint with a 200":           answerAll("200 OK", jsonType, fingerprintBody),
-	"fingerprint as text":              answerAll("404 Not Found", "Content-Type: text/plain\r\n", fingerprintBody),
-	"fingerprint and more":             answerAll("404 Not Found", jsonType, fingerprintBody+"\n"),
+	"fingerprint with a 200":           answerAll("200 OK", jsonType, linktest.Fingerprint),
+	"fingerprint as text":              answerAll("404 Not Found", "Content-Type: text/plain\r\n", linktest.Fingerprint),
+	"fingerprint and more":             answerAll("404 Not Found", jsonType, linktest.Fingerprint+"\n"),
 	"fingerprint with another message": answerAll("404 Not Found", jsonType, `{"code":0,"message":"not found"}`),
 	"JSON error with a code":           answerAll("400 Bad Request", jsonType, `{"code":4000,"message":"Invalid Client ID"}`),
 	"JSON error":                       answerAll("400 Bad Request", jsonType, `{"code":17,"message":"no"}`),
@@ -106,7 +108,7 @@ var strangers = map[string]func(*rawConn){
 				c.reply("404 Not Found", "", "")
 				continue
 			}
-			_, _ = io.WriteString(c, switching(req, ""))
+			_, _ = io.WriteString(c, linktest.Switching(req, ""))
 			c.untilClosed()
 		}
 	},
@@ -120,7 +122,7 @@ var strangers = map[string]func(*rawConn){
 				c.reply("426 Upgrade Required", "", "")
 				continue
 			}
-			_, _ = io.WriteString(c, switching(req, ""))
+			_, _ = io.WriteString(c, linktest.Switching(req, ""))
 			c.ws = true
 			c.say(`{"cmd":"DISPATCH","evt":"HELLO"}`)
 			c.untilClosed()
@@ -266,8 +268,8 @@ func scanErrors(t *testing.T, m *machine) {
 			c.reply("404 Not Found", "", "")
 			return
 		}
-		_, _ = io.WriteString(c, switching(req, ""))
-		_, _ = c.Write(frame(8, append([]byte{4004 >> 8, 4004 & 0xff}, "version"...)))
+		_, _ = io.WriteString(c, linktest.Switching(req, ""))
+		_, _ = c.Write(linktest.WebSocketFrame(8, append([]byte{4004 >> 8, 4004 & 0xff}, "version"...)))
 		c.untilClosed()
 	})
 	cases := map[string]struct {
@@ -336,7 +338,7 @@ func TestStopWhileNobodyAnswers(t *testing.T) {
 				c.fingerprint()
 				return
 			}
-			_, _ = io.WriteString(c, switching(req, ""))
+			_, _ = io.WriteString(c, linktest.Switching(req, ""))
 			c.untilClosed()
 		},
 	}

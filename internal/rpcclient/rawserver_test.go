@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 
+	"sidetone/internal/rpcclient/link/linktest"
+
 	"github.com/gorilla/websocket"
 )
 
@@ -157,7 +159,7 @@ func (c *rawConn) text() ([]byte, error) {
 // say answers with a text over the transport that the connection uses.
 func (c *rawConn) say(text string) {
 	if c.ws {
-		_, _ = c.Write(frame(websocket.TextMessage, []byte(text)))
+		_, _ = c.Write(linktest.WebSocketFrame(websocket.TextMessage, []byte(text)))
 		return
 	}
 	c.reply("200 OK", "Content-Type: application/json\r\n", text)
@@ -169,12 +171,12 @@ func (c *rawConn) reply(status, header, body string) {
 }
 
 func (c *rawConn) fingerprint() {
-	c.reply("404 Not Found", "Content-Type: application/json\r\n", fingerprintBody)
+	c.reply("404 Not Found", "Content-Type: application/json\r\n", linktest.Fingerprint)
 }
 
 // greet answers a WebSocket's handshake with READY.
 func (c *rawConn) greet(req *http.Request, more string) {
-	_, _ = io.WriteString(c, switching(req, more))
+	_, _ = io.WriteString(c, linktest.Switching(req, more))
 	c.ws = true
 	c.say(`{"cmd":"DISPATCH","evt":"READY","nonce":null,"data":{"v":1}}`)
 }
@@ -219,7 +221,7 @@ func rpc(handle func(c *rawConn, nonce string) bool) func(*rawConn) {
 					continue
 				}
 			}
-			var r request
+			var r linktest.Command
 			if err != nil || json.Unmarshal(body, &r) != nil || !handle(c, r.Nonce) {
 				return
 			}

@@ -8,15 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // TestEveryReasonIsRecorded: what a client may answer, and where none is found, for the test that says it in every language.
 func TestEveryReasonIsRecorded(t *testing.T) {
-	errs := []error{errNoOrigin, errUnsupported, errNoClient, errNoAnswer, errLost, fmt.Errorf("port 6463: %w", errNotRPC), errors.New("dial: refused")}
-	for at := range meanings {
-		errs = append(errs, &refusalError{at.phase, at.code, "Invalid Client ID"})
+	errs := []error{errNoOrigin, errUnsupported, link.ErrNoClient, link.ErrNoAnswer, link.ErrLost, fmt.Errorf("port 6463: %w", link.ErrNotRPC), errors.New("dial: refused")}
+	for code := range link.CodeNotAuthorized + 1 {
+		for _, phase := range []link.Phase{link.PhaseConnect, link.PhaseCommand} {
+			err := &link.Refusal{Phase: phase, Code: code, Message: "Invalid Client ID"}
+			if err.Health() != health.Unexplained {
+				errs = append(errs, err)
+			}
+		}
 	}
 	for _, err := range errs {
 		require.NotNil(t, reasonOf(err))

@@ -60,7 +60,7 @@ func (c *Client) reconfigure() (watch bool) {
 // reconsider makes r look for a better link at once, however earlier tries ended.
 func (r *attempt) reconsider() {
 	r.settingsChanged, r.nextUpgrade = true, time.Time{}
-	r.upgradeBackoff.reset()
+	r.upgradeBackoff.Reset()
 	if r.upgrade != nil {
 		r.upgrade.outdated = true
 	}

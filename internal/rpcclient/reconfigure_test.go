@@ -12,6 +12,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // Reloads change times while a client is served: it is told of each change all the while, over the
@@ -137,7 +138,7 @@ func TestASocketWaitsForItsTokenWhileHTTPGoesOn(t *testing.T) {
 		process := v.program(100)
 		port := v.page(process, 6463, func(c net.Conn, r *http.Request) {
 			if r.Method == http.MethodGet {
-				replyTo(c, "404 Not Found", fingerprintBody)
+				replyTo(c, "404 Not Found", linktest.Fingerprint)
 				return
 			}
 			replyTo(c, "200 OK", accept(r.Header.Get("X-Nonce")))

@@ -12,6 +12,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // TestARepeatedPostCostsASecondToken: a kept connection breaks after the client has taken the
@@ -45,7 +46,7 @@ func TestWhatIsGivenUpHasNoNextTry(t *testing.T) {
 		h := m.start(opts)
 		h.publish(devices.True)
 		eventually(t, "refused for now", func() bool { return h.session().State == Refused && !h.session().NextTry.IsZero() })
-		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: codeInvalidOrigin}))
+		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultCloseCode, Code: link.CodeInvalidOrigin}))
 		eventually(t, "refused for good", func() bool { return h.session().State == Refused && s.Stats().Faults >= 2 && s.Connections() == 0 })
 		require.NoError(t, s.SetFault(fakeserver.Fault{}))
 		eventually(t, "no next try", func() bool { return h.session().State == Refused && h.session().NextTry.IsZero() })

@@ -182,10 +182,10 @@ type postLink struct {
 	posts []posted
 }
 
-func (l *postLink) deliver(ctx context.Context, _ string, payload []byte) error {
+func (l *postLink) Deliver(ctx context.Context, _ string, payload []byte) error {
 	l.posts = append(l.posts, posted{time.Since(l.start), muteOf(payload)})
 	time.Sleep(l.takes[(len(l.posts)-1)%len(l.takes)])
 	return ctx.Err()
 }
 
-func (l *postLink) lost() <-chan struct{} { return l.gone }
+func (l *postLink) Lost() <-chan struct{} { return l.gone }

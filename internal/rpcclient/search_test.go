@@ -11,6 +11,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // Without a client the search becomes seldom: clients with a socket, as all that users run, are
@@ -136,9 +137,9 @@ func TestWhoWaitsInTheLineIsServed(t *testing.T) {
 		for range 2 {
 			conn, _, err := v.Dial(t.Context(), s.IPCPath())
 			require.NoError(t, err)
-			other, err := openIPC(t.Context(), conn, clientID)
+			other, err := link.OpenIPC(t.Context(), conn, clientID)
 			require.NoError(t, err)
-			other.close()
+			other.Close()
 		}
 		h := v.reporting(Options{}, devices.True, 29*time.Second)
 		require.Equal(t, Connecting, h.session().State)

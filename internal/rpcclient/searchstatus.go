@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/health"
+	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/texts"
 )
 
@@ -82,5 +83,5 @@ func (c *Client) noClientError(held []string) *health.Error {
 	if len(held) > 0 {
 		where["held"] = texts.List(held...)
 	}
-	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: errNoClient}
+	return &health.Error{Condition: health.Condition{Code: health.ClientsNone, Severity: health.Problem, Args: where}, Cause: link.ErrNoClient}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/signal"
 )
 
@@ -23,13 +24,13 @@ type Delivery struct {
 // session keeps one client up to date over one link. At most one list is in flight, only the newest one
 // waits, and an older list never follows a newer one (rule R71).
 type session struct {
-	link        link
+	link        link.Link
 	to          Address
 	outbox      *outbox
 	limits      func() limits
 	pacer       *tokenBucket
-	bucket      *tokenBucket // the client's tokens, if each list costs one; otherwise nil (rule R67)
-	retry       *backoff     // after refused lists
+	bucket      *tokenBucket  // the client's tokens, if each list costs one; otherwise nil (rule R67)
+	retry       *link.Backoff // after refused lists
 	observer    observer
 	endWhenIdle context.Context // at its end the session ends as soon as nothing is in flight
 
@@ -137,8 +138,8 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.link.lost():
-		return s.link.cause()
+	case <-s.link.Lost():
+		return s.link.Cause()
 	case <-s.endWhenIdle.Done():
 		return errReconnect
 	case <-news:
@@ -150,12 +151,12 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 // send delivers what the client is offered while newest is the newest list. It returns an error only when the session is over.
 func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	snap := s.listFor(newest)
-	nonce, payload := encode(snap.Wire())
+	nonce, payload := link.Encode(snap.Wire())
 	start, before := time.Now(), s.mayHold
 	s.mayHold = &snap
 	s.pacer.spend(start)
 	spent := s.bucket.spend(start)
-	err := s.deliver(ctx, nonce, payload, &snap)
+	err := s.Deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
 	if silent := s.asUnsupported(err); silent != nil && ctx.Err() == nil {
 		s.markUnanswered(start)
@@ -167,7 +168,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var refusal *refusalError
+	var refusal *link.Refusal
 	switch {
 	case errors.Is(err, errNewer):
 		s.acceptedIsKnown, s.holds = false, nil
@@ -187,13 +188,13 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		s.holds = &snap
 		s.accepted, s.acceptedIsKnown, s.first = snap, !s.overtaken(now.Sub(start)), false
 		s.repeating = false
-		s.retry.reset()
+		s.retry.Reset()
 		return nil
-	case errors.As(err, &refusal) && refusal.Phase == phaseCommand && refusal.Code != codeNotAuthorized:
+	case errors.As(err, &refusal) && refusal.Phase == link.PhaseCommand && refusal.Code != link.CodeNotAuthorized:
 		s.mayHold = before
 		s.refused(snap, newest, err)
 		return s.decided(ctx, s.verdictOn(newest))
-	case errors.Is(err, errBroken):
+	case errors.Is(err, link.ErrBroken):
 		s.acceptedIsKnown, s.holds = false, nil
 		return nil // it goes out again, when there is a token for it
 	default:
@@ -207,9 +208,9 @@ func (s *session) refused(snap, newest devices.Snapshot, err error) {
 	if s.offer == offerNewest {
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
-			s.retry.reset() // another list may fare better
+			s.retry.Reset() // another list may fare better
 		}
-		s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.wait())
+		s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.Wait())
 	}
 	s.observer.refused(s.refusal, s.again, newest, s.former())
 }
@@ -299,15 +300,15 @@ func (s *session) orNewer(ctx context.Context, wait func(context.Context) error)
 
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
 // for a while, or stopped in a debugger: its link is kept (rule R48).
-func (s *session) deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
+func (s *session) Deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
 	within := s.limits()
 	if !s.hasAnswered {
 		ctx, cancel := context.WithTimeout(ctx, within.silent)
 		defer cancel()
 		if s.unansweredSince.IsZero() {
-			return s.link.deliver(ctx, nonce, payload)
+			return s.link.Deliver(ctx, nonce, payload)
 		}
-		return s.orNewer(ctx, func(ctx context.Context) error { return s.link.deliver(ctx, nonce, payload) })
+		return s.orNewer(ctx, func(ctx context.Context) error { return s.link.Deliver(ctx, nonce, payload) })
 	}
 	since, patience, leave := time.Now(), within.overdue, s.endWhenIdle.Done()
 	if !s.unansweredSince.IsZero() {
@@ -342,7 +343,7 @@ func (s *session) deliver(ctx context.Context, nonce string, payload []byte, sna
 		case <-ctx.Done():
 		}
 	})
-	err := s.link.deliver(ctx, nonce, payload)
+	err := s.link.Deliver(ctx, nonce, payload)
 	if !overdue.Stop() {
 		cancel()
 		<-done
@@ -359,11 +360,11 @@ func (s *session) awaitLateAnswer(ctx context.Context, silent error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()
-	err := s.orNewer(ctx, s.link.await)
+	err := s.orNewer(ctx, s.link.Await)
 	if errors.Is(context.Cause(ctx), errReconnect) {
 		return errReconnect
 	}
-	if told := err == nil || errors.As(err, new(*refusalError)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer); !told {
+	if told := err == nil || errors.As(err, new(*link.Refusal)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer); !told {
 		return silent
 	}
 	return err
@@ -373,9 +374,9 @@ func (s *session) awaitLateAnswer(ctx context.Context, silent error) error {
 // has never answered it (rules R13, R48). Asking again would not help.
 func (s *session) asUnsupported(err error) error {
 	switch {
-	case errors.Is(err, &refusalError{Phase: phaseCommand, Code: codeUnknownCommand}):
+	case errors.Is(err, &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand}):
 		return err
-	case errors.Is(err, errNoAnswer) && !s.hasAnswered:
+	case errors.Is(err, link.ErrNoAnswer) && !s.hasAnswered:
 		return fmt.Errorf("%w: %w", errUnsupported, err)
 	default:
 		return nil
@@ -404,8 +405,8 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		}
 		_ = signal.Sleep(ctx, wait)
 	}
-	nonce, payload := encode(list)
-	return s.link.deliver(ctx, nonce, payload)
+	nonce, payload := link.Encode(list)
+	return s.link.Deliver(ctx, nonce, payload)
 }
 
 var errNoToken = errors.New("over HTTP the client takes no further update so soon")

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // fakeLink is a link without a network: it takes a given time for every answer.
@@ -32,12 +34,12 @@ type sentList struct {
 	size int
 }
 
-func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) error {
-	var r request
+func (l *fakeLink) Deliver(ctx context.Context, nonce string, payload []byte) error {
+	var r linktest.Command
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return err
 	}
-	if r.Nonce != nonce || r.Cmd != command {
+	if r.Nonce != nonce || r.Cmd != linktest.Name {
 		return errors.New("the payload does not bear its nonce")
 	}
 	s := sentList{at: time.Now(), size: len(r.Args.Devices), mute: muteIn(r.Args.Devices)}
@@ -48,9 +50,12 @@ func (l *fakeLink) deliver(ctx context.Context, nonce string, payload []byte) er
 	select {
 	case <-time.After(l.takes):
 	case <-ctx.Done():
-		return asNoAnswer(ctx, ctx.Err())
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return link.ErrNoAnswer
+		}
+		return ctx.Err()
 	case <-l.gone:
-		return errLost
+		return link.ErrLost
 	}
 	if l.answer != nil {
 		return l.answer(n)
@@ -78,20 +83,20 @@ func muteOf(payload []byte) devices.Tri {
 	return devices.Unknown
 }
 
-func (l *fakeLink) await(ctx context.Context) error {
+func (l *fakeLink) Await(ctx context.Context) error {
 	select {
 	case <-l.late:
 		return nil
 	case <-l.gone:
-		return errLost
+		return link.ErrLost
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (l *fakeLink) lost() <-chan struct{} { return l.gone }
-func (l *fakeLink) cause() error          { return errLost }
-func (l *fakeLink) close()                {}
+func (l *fakeLink) Lost() <-chan struct{} { return l.gone }
+func (l *fakeLink) Cause() error          { return link.ErrLost }
+func (l *fakeLink) Close()                {}
 
 func (l *fakeLink) lists() []sentList {
 	l.mu.Lock()
@@ -167,6 +172,11 @@ func (b *testSession) unsupported(err error) error {
 }
 
 // runSession starts a session; it must be called inside synctest.Test.
+// newBackoff goes by the default options.
+func newBackoff(first, ceiling time.Duration) *link.Backoff {
+	return Options{}.withDefaults().backoff(first, ceiling)
+}
+
 func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
@@ -314,7 +324,7 @@ func TestSessionTakesBackAToggle(t *testing.T) {
 }
 
 func refuse(int) error {
-	return &refusalError{Phase: phaseCommand, Code: codeInvalidClientID, Message: "devices[0] is bad"}
+	return &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeInvalidClientID, Message: "devices[0] is bad"}
 }
 
 func TestSessionRepeatsARefusedListWithGrowingWaits(t *testing.T) {
@@ -432,7 +442,7 @@ func TestSessionResends(t *testing.T) {
 
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
-	notAuthorized := &refusalError{Phase: phaseCommand, Code: codeNotAuthorized}
+	notAuthorized := &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeNotAuthorized}
 	cases := map[string]struct {
 		link *fakeLink
 		end  func(*testSession) // what ends it, given that a list was put
@@ -441,13 +451,13 @@ func TestSessionEnds(t *testing.T) {
 		"stop while idle":          {&fakeLink{}, func(b *testSession) { b.cancel() }, context.Canceled},
 		"stop while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { b.cancel() }, context.Canceled},
 		"stop after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { b.cancel() }, context.Canceled},
-		"lost while idle":          {&fakeLink{}, func(b *testSession) { close(b.link.gone) }, errLost},
-		"lost while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { close(b.link.gone) }, errLost},
-		"lost after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { close(b.link.gone) }, errLost},
-		"no answer":                {&fakeLink{takes: time.Hour}, func(*testSession) {}, errNoAnswer},
+		"lost while idle":          {&fakeLink{}, func(b *testSession) { close(b.link.gone) }, link.ErrLost},
+		"lost while in flight":     {&fakeLink{takes: time.Second}, func(b *testSession) { close(b.link.gone) }, link.ErrLost},
+		"lost after a refusal":     {&fakeLink{answer: refuse}, func(b *testSession) { close(b.link.gone) }, link.ErrLost},
+		"no answer":                {&fakeLink{takes: time.Hour}, func(*testSession) {}, link.ErrNoAnswer},
 		"not authorized":           {&fakeLink{answer: func(int) error { return notAuthorized }}, func(*testSession) {}, notAuthorized},
-		"refused while connecting": {&fakeLink{answer: func(int) error { return &refusalError{Phase: phaseConnect, Code: 4000} }}, func(*testSession) {}, &refusalError{Phase: phaseConnect, Code: 4000}},
-		"no RPC":                   {&fakeLink{answer: func(int) error { return errNotRPC }}, func(*testSession) {}, errNotRPC},
+		"refused while connecting": {&fakeLink{answer: func(int) error { return &link.Refusal{Phase: link.PhaseConnect, Code: 4000} }}, func(*testSession) {}, &link.Refusal{Phase: link.PhaseConnect, Code: 4000}},
+		"no RPC":                   {&fakeLink{answer: func(int) error { return link.ErrNotRPC }}, func(*testSession) {}, link.ErrNotRPC},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -502,7 +512,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		before := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, b.farewell(ctx, ExitClear), errNoAnswer)
+		require.ErrorIs(t, b.farewell(ctx, ExitClear), link.ErrNoAnswer)
 		require.Equal(t, 500*time.Millisecond, time.Since(before))
 	})
 }

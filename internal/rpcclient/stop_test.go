@@ -10,6 +10,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
 // A client that has ended the connection, and is not connected to again at the moment of the end,
@@ -121,8 +122,8 @@ func TestTheEndDoesNotWaitForWhoWaitsForItsTurn(t *testing.T) {
 		opts   Options
 		answer string // of the port
 	}{
-		"another client is served":               {Options{Clients: FirstClient}, fingerprintBody},
-		"it may be the same client":              {Options{}, fingerprintBody},
+		"another client is served":               {Options{Clients: FirstClient}, linktest.Fingerprint},
+		"it may be the same client":              {Options{}, linktest.Fingerprint},
 		"to ask for proof may be a list to that": {Options{}, "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/link"
 )
 
 // tryTransports talks to p over the best transport that p accepts, until that ends. worked reports whether
@@ -44,7 +45,7 @@ func (c *Client) tryTransports(ctx, endWhenIdle context.Context, p *peer, at loc
 			return worked, err // a transport that worked is tried again first: the next may be far worse
 		case isUnsupported(err) && tr == IPC && errors.Is(c.checkListening(ctx, at), errUnreachable):
 			return false, fmt.Errorf("%w: it has ended", errUnreachable)
-		case errors.Is(err, errNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
+		case errors.Is(err, link.ErrNoAnswer) && tr == c.lastTransport(p): // it is frozen, over any transport
 			return false, err
 		case isPermanent(err):
 			c.locked(func() { p.refused[tr] = err })
@@ -70,8 +71,12 @@ func (c *Client) portTransports() []Transport {
 	return slices.DeleteFunc(slices.Clone(c.opts().Transports), func(t Transport) bool { return t == IPC })
 }
 
-func (c *Client) target(at location) target {
-	return target{c.opts(), at.port.Port, func() bool { return c.sameOwner(at.port) }}
+func (c *Client) target(at location) link.Target {
+	o := c.opts()
+	return link.Target{
+		Port: at.port.Port, ClientID: o.ClientID, Origin: o.Origin, Dial: o.DialPort, Jitter: o.Jitter,
+		SameOwner: func() bool { return c.sameOwner(at.port) },
+	}
 }
 
 // runSessions opens the link of conn and runs a session on it, then one on each better link that replaces it.
@@ -89,8 +94,8 @@ func (c *Client) runSessions(ctx context.Context, p *peer, conn connection, port
 	})
 	err = c.openLink(ctx, p, &conn, port)
 	if err == nil && conn.over == IPC {
-		if err = c.waitForPorts(ctx, p, conn.link); err != nil {
-			conn.close()
+		if err = c.waitForPorts(ctx, p, conn.Link); err != nil {
+			conn.Close()
 		}
 	}
 	if err != nil {
@@ -120,14 +125,14 @@ func (c *Client) sameOwner(l local.Listener) bool {
 // costs a token if it is to Discord's own client: a server that answers GET in another way follows the written specification, which
 // has no tokens.
 func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *provenPort) (err error) {
-	var l link
+	var l link.Link
 	conn.counts = conn.over == IPC || port.Counts
 	conn.answered = conn.over != IPC && port.Over == HTTP
 	switch {
 	case conn.over != IPC && port.link != nil && port.Over == conn.over:
 		l, port.link = port.link, nil
 	case conn.over == HTTP:
-		l, err = openHTTP(ctx, port.target, c.reprove(p, port.target, port.Over), port.Counts)
+		l, err = link.OpenHTTP(ctx, port.Target, c.reprove(p, port.Target, port.Over), port.Counts)
 	default:
 		l, err = c.connect(ctx, p, conn.at, conn.over, conn.counts)
 	}
@@ -142,10 +147,10 @@ func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *
 		same = c.sameOwner(conn.at.port)
 	}
 	if !same { // it was created anew between the scan and the connect
-		l.close()
+		l.Close()
 		return errOwnerChanged
 	}
-	conn.link = l
+	conn.Link = l
 	return nil
 }
 
@@ -163,7 +168,7 @@ func (c *Client) openNewLink(ctx context.Context, p *peer, conn *connection, by 
 }
 
 // connect opens a link over IPC or WebSocket, on which the client sends READY.
-func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link, err error) {
+func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport, counts bool) (l link.Link, err error) {
 	if counts {
 		if err := c.waitForToken(ctx, p, tr); err != nil {
 			return nil, err
@@ -180,7 +185,7 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		spent := p.bucket.spend(time.Now())
 		defer func() {
 			spent(time.Now())
-			if errors.Is(err, &refusalError{Phase: phaseConnect, Code: codeAbnormal}) || errors.Is(err, errUnheard) {
+			if errors.Is(err, &link.Refusal{Phase: link.PhaseConnect, Code: link.CodeAbnormal}) || errors.Is(err, link.ErrUnheard) {
 				p.bucket.giveBack() // a connection that is turned away in the queue costs none (rule R80), nor one that reached nobody
 			}
 		}()
@@ -188,9 +193,9 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 	ctx, cancel := c.greetingTimeout(ctx, p, at, tr, counts)
 	defer cancel()
 	if tr == IPC {
-		return openIPC(ctx, conn, c.opts().ClientID)
+		return link.OpenIPC(ctx, conn, c.opts().ClientID)
 	}
-	return openWebSocket(ctx, c.target(at))
+	return link.OpenWebSocket(ctx, c.target(at))
 }
 
 // readyLimit is how long the client allows from the connect to READY (rule R80). A connection that is
@@ -261,11 +266,11 @@ func (c *Client) greetingTimeout(ctx context.Context, p *peer, at location, tr T
 	if c.lastTransport(p) == tr {
 		another, longest = false, frozenLimit
 	}
-	limit := time.AfterFunc(longest, func() { cancel(errNoAnswer) })
+	limit := time.AfterFunc(longest, func() { cancel(link.ErrNoAnswer) })
 	check := time.AfterFunc(c.opts().AnswerTimeout, func() {
-		mayQueue := counts && (!another || (at.hasPort() && fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
+		mayQueue := counts && (!another || (at.hasPort() && link.Fingerprint(ctx, c.target(at), c.opts().AnswerTimeout) == nil))
 		if !mayQueue {
-			cancel(errNoAnswer)
+			cancel(link.ErrNoAnswer)
 		}
 	})
 	return ctx, func() {
@@ -294,7 +299,7 @@ func (c *Client) hasAnotherTransport(p *peer, at location, tr Transport) bool {
 // runSession runs a session on conn until it ends, and closes conn. If the agent stops, or the settings
 // exclude the client, it sends the farewell first.
 func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (worked bool, err error) {
-	defer conn.close()
+	defer conn.Close()
 	start, to, event := time.Now(), conn.at.address(conn.over), Connected
 	if p.hasGreeted {
 		event = Reconnected
@@ -306,7 +311,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	answered := p.hasAnswered || conn.answered || c.memory.knows(who)
 	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
 	s := &session{
-		link: conn.link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
+		link: conn.Link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
 		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: answered, endWhenIdle: conn.endWhenIdle,
 	}
 	var why string
@@ -328,7 +333,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 		}
 	})
 	if time.Since(start) > c.opts().RetryMax { // a session that ends at once must not be reopened at full speed
-		p.retryBackoff.reset()
+		p.retryBackoff.Reset()
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errStopping) || errors.Is(cause, errExcluded) {
 		c.farewell(ctx, p, s)

@@ -57,7 +57,7 @@ func (u *unlisted) closed(port int) {
 func (c *Client) tryUnlisted(ctx context.Context) {
 	u, now := &c.unlisted, time.Now()
 	possible := c.opts().Local.HidesListeners() && len(c.portTransports()) > 0
-	if !possible || !c.searchBackoff.atCeiling() || u.results != nil || u.due.After(now) {
+	if !possible || !c.searchBackoff.AtCeiling() || u.results != nil || u.due.After(now) {
 		return
 	}
 	results := make(chan []int, 1)

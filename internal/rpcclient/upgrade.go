@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"sidetone/internal/rpcclient/link"
 )
 
 // connection is a link to a client and how it was made.
 type connection struct {
-	link        // set by openLink, like counts and answered
+	link.Link   // set by openLink, like counts and answered
 	at          location
 	over        Transport
 	counts      bool            // the client may count tokens for it
@@ -19,7 +21,7 @@ type connection struct {
 // pendingLink is a link to a client that is opened while the present one still works. So a client always
 // has a link, over which it learns of changes and gets the farewell.
 type pendingLink struct {
-	connection // link, counts and answered may be read once done is closed
+	connection // Link, counts and answered may be read once done is closed
 	cancel     context.CancelFunc
 	finish     context.CancelFunc // ends endWhenIdle
 	done       chan struct{}
@@ -28,13 +30,13 @@ type pendingLink struct {
 }
 
 // close waits until the link is open or has failed, and closes it.
-func (o *pendingLink) close() {
+func (o *pendingLink) Close() {
 	if o == nil {
 		return
 	}
 	<-o.done
-	if o.link != nil {
-		o.link.close()
+	if o.Link != nil {
+		o.Link.Close()
 	}
 }
 
@@ -124,9 +126,9 @@ func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
 	r := p.attempt
 	switch {
 	case o.over != better: // newer settings want another transport, or none
-		o.close()
+		o.Close()
 	case o.err == nil:
-		c.takeNextLink(p).close() // newer settings have replaced it
+		c.takeNextLink(p).Close() // newer settings have replaced it
 		c.locked(func() { p.nextLink = o })
 		r.finish()
 		r.at, r.finish, r.settingsChanged = o.at, o.finish, false
@@ -138,7 +140,7 @@ func (c *Client) handOver(p *peer, o *pendingLink, now, better Transport) {
 		} else if !c.transportAllowed(p, now) {
 			r.exclude()
 		}
-		r.nextUpgrade = time.Now().Add(r.upgradeBackoff.wait())
+		r.nextUpgrade = time.Now().Add(r.upgradeBackoff.Wait())
 	}
 }
 

@@ -8,7 +8,7 @@ var clientMutants = []mutant{
 	{"who is late with the free proof gets an empty list", []edit{
 		{"internal/rpcclient/probe.go", "if err := c.waitToProbe(ctx, p); err != nil {", "if err := ctx.Err(); err != nil {"},
 		{"internal/rpcclient/probe.go", "\t\tif over == HTTP {\n\t\t\treturn nil, free\n\t\t}\n", ""},
-		{"internal/rpcclient/probe.go", "free := fingerprint(ctx, t, c.opts().AnswerTimeout)", "free := fingerprint(ctx, t, c.opts().ProbeTimeout/2)"},
+		{"internal/rpcclient/probe.go", "free := link.Fingerprint(ctx, t, c.opts().AnswerTimeout)", "free := link.Fingerprint(ctx, t, c.opts().ProbeTimeout/2)"},
 	}},
 	{"a good link is dropped at the first late answer", []edit{
 		{"internal/rpcclient/session.go", "\tif !s.hasAnswered {\n\t\tctx, cancel :=", "\tif true {\n\t\tctx, cancel :="},

@@ -1,15 +1,15 @@
-package rpcclient
+package link
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// newBackoff goes by the default options.
-func newBackoff(first, ceiling time.Duration) *backoff {
-	return Options{}.withDefaults().backoff(first, ceiling)
+func newBackoff(first, ceiling time.Duration) *Backoff {
+	return NewBackoff(first, ceiling, rand.Float64)
 }
 
 func TestBackoffGrowsToItsCeiling(t *testing.T) {
@@ -18,11 +18,11 @@ func TestBackoffGrowsToItsCeiling(t *testing.T) {
 	b := newBackoff(first, ceiling)
 	for range 3 {
 		for _, want := range []time.Duration{first, 2 * first, 4 * first, 8 * first, 16 * first, ceiling, ceiling, ceiling} {
-			got := b.wait()
+			got := b.Wait()
 			require.GreaterOrEqual(t, got, want*4/5)
 			require.LessOrEqual(t, got, want*6/5)
 		}
-		b.reset()
+		b.Reset()
 	}
 }
 
@@ -30,7 +30,7 @@ func TestBackoffNeverStartsAboveItsCeiling(t *testing.T) {
 	t.Parallel()
 	b := newBackoff(time.Second, 10*time.Millisecond)
 	for range 5 {
-		require.LessOrEqual(t, b.wait(), 12*time.Millisecond)
+		require.LessOrEqual(t, b.Wait(), 12*time.Millisecond)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestBackoffNeverOverflows(t *testing.T) {
 	t.Parallel()
 	b := newBackoff(time.Nanosecond, 100*365*24*time.Hour)
 	for range 200 {
-		require.GreaterOrEqual(t, b.wait(), time.Duration(0))
+		require.GreaterOrEqual(t, b.Wait(), time.Duration(0))
 	}
 }
 
@@ -47,7 +47,7 @@ func TestBackoffJitters(t *testing.T) {
 	t.Parallel()
 	low, high := 0, 0
 	for range 1000 {
-		switch w := newBackoff(time.Second, time.Second).wait(); {
+		switch w := newBackoff(time.Second, time.Second).Wait(); {
 		case w < 1050*time.Millisecond:
 			low++
 		case w > 1150*time.Millisecond:

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ type fault struct {
 func parseMessage(b []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(b, &m); err != nil {
-		return message{}, fmt.Errorf("%w: not an RPC message: %w", errNotRPC, err)
+		return message{}, fmt.Errorf("%w: not an RPC message: %w", ErrNotRPC, err)
 	}
 	return m, nil
 }
@@ -48,7 +48,7 @@ func (m message) result() error {
 	}
 	var f fault
 	if err := json.Unmarshal(m.Data, &f); err != nil || f.Code == nil {
-		return &refusalError{Phase: phaseCommand, Message: "an error without a code"}
+		return &Refusal{Phase: PhaseCommand, Message: "an error without a code"}
 	}
-	return &refusalError{Phase: phaseCommand, Code: *f.Code, Message: f.Message}
+	return &Refusal{Phase: PhaseCommand, Code: *f.Code, Message: f.Message}
 }

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"encoding/json"
@@ -10,29 +10,28 @@ import (
 	"pgregory.net/rapid"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
 )
 
-// golden is the command for snapshot(devices.True), with NONCE in place of the nonce.
+// golden is the command for headset(devices.True), with NONCE in place of the nonce.
 const golden = `{"nonce":"NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[` +
 	`{"type":"audiooutput","id":"Speaker","vendor":{"name":"Acme","url":"https://acme.example"},` +
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Mic"]},` +
 	`{"type":"audioinput","id":"Mic","vendor":{"name":"Acme","url":"https://acme.example"},` +
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Speaker"],"hardware_mute":true}]}}`
 
-// request is the command as a client reads it.
-type request struct {
-	Nonce string `json:"nonce"`
-	Cmd   string `json:"cmd"`
-	Args  args   `json:"args"`
-}
-
-type args struct {
-	Devices []devices.Device `json:"devices"`
+func headset(mute devices.Tri) []devices.Device {
+	acme := devices.Company{Name: "Acme", URL: "https://acme.example"}
+	model := devices.Company{Name: "Headset Ünïcode 🎧", URL: "https://acme.example/h"}
+	return []devices.Device{
+		{Type: devices.AudioOutput, ID: "Speaker", Vendor: acme, Model: model, Related: []string{"Mic"}},
+		{Type: devices.AudioInput, ID: "Mic", Vendor: acme, Model: model, Related: []string{"Speaker"}, HardwareMute: mute.Ptr()},
+	}
 }
 
 func TestEncodeGolden(t *testing.T) {
 	t.Parallel()
-	nonce, payload := encode(snapshot(devices.True).Wire())
+	nonce, payload := Encode(headset(devices.True))
 	require.Equal(t, golden, strings.Replace(string(payload), nonce, "NONCE", 1))
 }
 
@@ -41,7 +40,7 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 	for mute, want := range map[devices.Tri]string{
 		devices.True: `"hardware_mute":true`, devices.False: `"hardware_mute":false`, devices.Unknown: "",
 	} {
-		_, payload := encode(snapshot(mute).Wire())
+		_, payload := Encode(headset(mute))
 		require.Equal(t, want != "", strings.Contains(string(payload), "hardware_mute"))
 		require.Contains(t, string(payload), want)
 		require.NotContains(t, string(payload), "null")
@@ -54,11 +53,11 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 func TestEncodeEmptyLists(t *testing.T) {
 	t.Parallel()
 	for _, list := range [][]devices.Device{nil, {}} {
-		nonce, payload := encode(list)
+		nonce, payload := Encode(list)
 		require.JSONEq(t, `{"nonce":"`+nonce+`","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[]}}`, string(payload))
 	}
 	lone := devices.Snapshot{Devices: []devices.Report{{Device: devices.Device{Type: devices.AudioOutput, ID: "x"}}}}
-	_, payload := encode(lone.Wire())
+	_, payload := Encode(lone.Wire())
 	require.Contains(t, string(payload), `"related":[]`, "without related the client refuses the whole command")
 }
 
@@ -66,7 +65,7 @@ func TestEveryPayloadHasItsOwnNonce(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
-		nonce, payload := encode(nil)
+		nonce, payload := Encode(nil)
 		require.NotEmpty(t, nonce)
 		require.False(t, seen[nonce])
 		seen[nonce] = true
@@ -93,9 +92,9 @@ func TestEncodeIsASCIIAndKeepsItsMeaning(t *testing.T) {
 				AutomaticGainControl: tri.Draw(t, "agc").Ptr(),
 			})
 		}
-		nonce, payload := encode(list)
+		nonce, payload := Encode(list)
 		requireASCII(t, payload)
-		var got request
+		var got linktest.Command
 		require.NoError(t, json.Unmarshal(payload, &got))
 		require.Equal(t, nonce, got.Nonce)
 		require.Equal(t, command, got.Cmd)
@@ -120,18 +119,28 @@ func TestEncodeOfBrokenNames(t *testing.T) {
 		"</script>&\"\\":   "</script>&\"\\",
 		"\U0010ffff":       "\U0010ffff",
 	} {
-		_, payload := encode([]devices.Device{{ID: in}})
-		var got request
+		_, payload := Encode([]devices.Device{{ID: in}})
+		var got linktest.Command
 		require.NoError(t, json.Unmarshal(payload, &got))
 		require.Equal(t, want, got.Args.Devices[0].ID)
 		requireASCII(t, payload)
 	}
 }
 
-// TestPostRequestIsWhatTheClientUnderstands: a request that differs is left without an answer.
-func TestPostRequestIsWhatTheClientUnderstands(t *testing.T) {
-	t.Parallel()
-	got := postRequest(target{Options: &Options{ClientID: clientID, Origin: "https://acme.example"}, port: 6463}, []byte(`{"a":1}`))
-	require.Equal(t, "POST /rpc?v=1&client_id="+clientID+" HTTP/1.1\r\n"+
-		"Host: 127.0.0.1:6463\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n"+`{"a":1}`, string(got))
+// FuzzEncode checks what a client decodes, and that all of it is ASCII, whatever the OS calls a device.
+func FuzzEncode(f *testing.F) {
+	f.Add("plain")
+	f.Add("Ünïcode 🎧 \xff\xf0\x9f \u2028 \x00 </script>&\"\\")
+	f.Fuzz(func(t *testing.T, s string) {
+		nonce, payload := Encode([]devices.Device{{ID: s, Related: []string{s}}})
+		requireASCII(t, payload)
+		var want string // what is no UTF-8 is replaced
+		text, err := json.Marshal(s)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &want))
+		var got linktest.Command
+		require.NoError(t, json.Unmarshal(payload, &got))
+		require.Equal(t, nonce, got.Nonce)
+		require.Equal(t, []devices.Device{{ID: want, Related: []string{want}}}, got.Args.Devices)
+	})
 }

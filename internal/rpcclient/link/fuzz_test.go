@@ -1,17 +1,17 @@
-package rpcclient
+package link
 
 import (
 	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha1"
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"testing"
+
+	"sidetone/internal/rpcclient/link/linktest"
 
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
@@ -93,9 +93,9 @@ func FuzzMessage(f *testing.F) {
 			require.True(t, bears(data, ours))
 		}
 		if m.Evt == "ERROR" {
-			var refusal *refusalError
+			var refusal *Refusal
 			require.ErrorAs(t, m.result(), &refusal)
-			require.Equal(t, phaseCommand, refusal.Phase)
+			require.Equal(t, PhaseCommand, refusal.Phase)
 			require.NotEmpty(t, refusal.Error())
 		}
 	})
@@ -104,26 +104,26 @@ func FuzzMessage(f *testing.F) {
 // FuzzFrames lets a server say anything after its handshake, bytes that are no frames too.
 func FuzzFrames(f *testing.F) {
 	for _, a := range answers {
-		f.Add(frame(websocket.TextMessage, []byte(a)))
-		f.Add(append(frame(websocket.TextMessage, []byte(answers[1])), frame(websocket.TextMessage, []byte(a))...))
-		f.Add(frame(websocket.BinaryMessage, []byte(a)))
+		f.Add(linktest.WebSocketFrame(websocket.TextMessage, []byte(a)))
+		f.Add(append(linktest.WebSocketFrame(websocket.TextMessage, []byte(answers[1])), linktest.WebSocketFrame(websocket.TextMessage, []byte(a))...))
+		f.Add(linktest.WebSocketFrame(websocket.BinaryMessage, []byte(a)))
 	}
-	f.Add(frame(websocket.CloseMessage, []byte("\x0f\xa1invalid origin")))
-	f.Add(append(frame(websocket.PingMessage, []byte("x")), frame(websocket.TextMessage, []byte(answers[0]))...))
+	f.Add(linktest.WebSocketFrame(websocket.CloseMessage, []byte("\x0f\xa1invalid origin")))
+	f.Add(append(linktest.WebSocketFrame(websocket.PingMessage, []byte("x")), linktest.WebSocketFrame(websocket.TextMessage, []byte(answers[0]))...))
 	f.Add([]byte("\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff{"))
 	f.Add([]byte("\x01\x02{}\x80\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, wait := openFuzzed(t, data)
-		err := l.deliver(context.Background(), rand.Text(), []byte("{}"))
+		err := l.Deliver(context.Background(), rand.Text(), []byte("{}"))
 		require.Error(t, err, "the server cannot know the nonce")
-		l.close()
+		l.Close()
 		wait()
 	})
 }
 
 // openFuzzed is a link to a server that answers the handshake as it should, goes on with data
 // and closes. wait returns when that server has ended.
-func openFuzzed(t *testing.T, data []byte) (l link, wait func()) {
+func openFuzzed(t *testing.T, data []byte) (l Link, wait func()) {
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -133,7 +133,7 @@ func openFuzzed(t *testing.T, data []byte) (l link, wait func()) {
 		if err != nil {
 			return
 		}
-		_, _ = io.WriteString(theirs, switching(req, ""))
+		_, _ = io.WriteString(theirs, linktest.Switching(req, ""))
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
@@ -149,35 +149,4 @@ func openFuzzed(t *testing.T, data []byte) (l link, wait func()) {
 	require.NoError(t, resp.Body.Close())
 	l = newWebSocketLink(conn)
 	return l, func() { <-done }
-}
-
-// switching is the answer to a WebSocket's handshake, with further header lines.
-func switching(req *http.Request, more string) string {
-	sum := sha1.Sum([]byte(req.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-	return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-		"Sec-WebSocket-Accept: " + base64.StdEncoding.EncodeToString(sum[:]) + "\r\n" + more + "\r\n"
-}
-
-// frame is one unmasked frame, as a server sends it.
-func frame(opcode byte, payload []byte) []byte {
-	if len(payload) > 125 {
-		return append([]byte{0x80 | opcode, 126, byte(len(payload) >> 8), byte(len(payload))}, payload...)
-	}
-	return append([]byte{0x80 | opcode, byte(len(payload))}, payload...)
-}
-
-// FuzzASCII checks the escaping of what the OS may call a device.
-func FuzzASCII(f *testing.F) {
-	f.Add("plain")
-	f.Add("Ünïcode 🎧 \xff\xf0\x9f \u2028")
-	f.Fuzz(func(t *testing.T, s string) {
-		in, err := json.Marshal(s)
-		require.NoError(t, err)
-		out := appendString(nil, s)
-		requireASCII(t, out)
-		var before, after string
-		require.NoError(t, json.Unmarshal(in, &before))
-		require.NoError(t, json.Unmarshal(out, &after))
-		require.Equal(t, before, after)
-	})
 }

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"bufio"
@@ -42,18 +42,18 @@ func (c *httpConn) read() {
 		reply, last, err := readReply(r)
 		switch {
 		case err != nil && limit.N <= 0:
-			c.err = fmt.Errorf("%w: a reply of more than %d bytes", errNotRPC, maxAnswer)
+			c.err = fmt.Errorf("%w: a reply of more than %d bytes", ErrNotRPC, maxAnswer)
 		case err != nil:
 			c.err = err
 		case !c.awaitingReply.Swap(false):
-			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", errLost, reply.status)
+			c.err = fmt.Errorf("%w: the server sent HTTP %d without being asked", ErrLost, reply.status)
 		case reply.status == http.StatusRequestTimeout: // how servers end a connection that was idle for too long
-			c.err = fmt.Errorf("%w: the server tired of waiting", errLost)
+			c.err = fmt.Errorf("%w: the server tired of waiting", ErrLost)
 		default:
 			c.served = true
 			c.replies <- reply
 			if last {
-				c.err = fmt.Errorf("%w: closed by the server after its reply", errLost)
+				c.err = fmt.Errorf("%w: closed by the server after its reply", ErrLost)
 			}
 		}
 		if c.err != nil {
@@ -66,16 +66,16 @@ func (c *httpConn) read() {
 // limits what r can read.
 func readReply(r *bufio.Reader) (reply httpReply, last bool, err error) {
 	if _, err := r.Peek(1); err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", errLost, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", errNotRPC, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", ErrNotRPC, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return httpReply{}, false, fmt.Errorf("%w: %w", errLost, err)
+		return httpReply{}, false, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return httpReply{resp.StatusCode, body}, resp.Close, nil
 }
@@ -111,10 +111,10 @@ func (l *httpLink) redialDelay(c *httpConn) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.served || time.Since(c.opened) >= redialInterval {
-		l.redial.reset()
+		l.redial.Reset()
 		return 0
 	}
-	return l.redial.wait()
+	return l.redial.Wait()
 }
 
 func (l *httpLink) uses(c *httpConn) bool {
@@ -129,7 +129,7 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 	defer stop()
 	c.awaitingReply.Store(true)
 	if _, err := c.Write(request); err != nil {
-		return httpReply{}, fmt.Errorf("%w: %w", errLost, err)
+		return httpReply{}, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	select {
 	case r, ok := <-c.replies:
@@ -144,11 +144,11 @@ func (c *httpConn) exchange(ctx context.Context, request []byte) (httpReply, err
 
 // postRequest returns a whole HTTP request, without Origin and charset, and with a length: the client
 // does not answer other requests (rules R23 to R27).
-func postRequest(t target, payload []byte) []byte {
+func postRequest(t Target, payload []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(payload) + 256)
 	b.WriteString("POST /rpc?" + t.query() + " HTTP/1.1\r\n" +
-		"Host: " + t.addr() + "\r\n" +
+		"Host: " + t.Addr() + "\r\n" +
 		"Content-Type: application/json\r\n" +
 		"Content-Length: " + strconv.Itoa(len(payload)) + "\r\n\r\n")
 	b.Write(payload)
@@ -165,14 +165,14 @@ func postResult(r httpReply, nonce string) error {
 		case err != nil:
 			return err
 		case !m.answers(nonce):
-			return fmt.Errorf("%w: the reply is not to our command", errNotRPC)
+			return fmt.Errorf("%w: the reply is not to our command", ErrNotRPC)
 		}
 		return m.result()
 	case http.StatusBadRequest:
 		var f fault
-		if json.Unmarshal(r.body, &f) == nil && f.Code != nil && *f.Code >= codeClosed {
-			return &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
+		if json.Unmarshal(r.body, &f) == nil && f.Code != nil && *f.Code >= CodeClosed {
+			return &Refusal{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
 		}
 	}
-	return fmt.Errorf("%w: HTTP %d", errNotRPC, r.status)
+	return fmt.Errorf("%w: HTTP %d", ErrNotRPC, r.status)
 }

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (b *inbox) end(err error) {
 }
 
 // await returns the result of the awaited answer. It may be called again after ctx has ended.
-func (b *inbox) await(ctx context.Context) error {
+func (b *inbox) Await(ctx context.Context) error {
 	select {
 	case m := <-b.answer:
 		return m.result()
@@ -61,7 +61,7 @@ func (b *inbox) await(ctx context.Context) error {
 	}
 }
 
-func (b *inbox) lost() <-chan struct{} { return b.gone }
+func (b *inbox) Lost() <-chan struct{} { return b.gone }
 
 // cause returns why the link was lost. It must be called only after that.
-func (b *inbox) cause() error { return b.err }
+func (b *inbox) Cause() error { return b.err }

@@ -1,28 +1,30 @@
-package rpcclient
+// Package link is one conversation with one client over IPC, WebSocket or HTTP. The numbered rules in comments are those of
+// docs/protocol.md.
+package link
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
 
-// A link is a connection to one client over any transport.
-type link interface {
-	// deliver sends one command, and returns nil when the answer with its nonce accepts it
-	// (rule R41). After an error other than *refusalError, errNoAnswer and errBroken, the link cannot
-	// be used any more.
-	deliver(ctx context.Context, nonce string, payload []byte) error
-	// await continues to wait for the answer after deliver has returned errNoAnswer.
-	await(ctx context.Context) error
-	// lost returns a channel that is closed when the client has gone.
-	lost() <-chan struct{}
-	// cause returns why. It must be called only after lost is closed.
-	cause() error
-	// close ends the conversation at once.
-	close()
+// A Link is a connection to one client over any transport. At most one command is in flight.
+type Link interface {
+	// Deliver sends one command, and returns nil when the answer with its nonce accepts it (rule R41). After an error other than
+	// *Refusal, ErrNoAnswer and ErrBroken, the link cannot be used any more.
+	Deliver(ctx context.Context, nonce string, payload []byte) error
+	// Await continues to wait for the answer after Deliver has returned ErrNoAnswer.
+	Await(ctx context.Context) error
+	// Lost returns a channel that is closed when the client has gone.
+	Lost() <-chan struct{}
+	// Cause returns why. It must be called only after Lost is closed.
+	Cause() error
+	// Close ends the conversation at once.
+	Close()
 }
 
 // writeTimeout bounds one write: a peer on this machine that does not read for so long hangs.
@@ -61,12 +63,12 @@ func (l *streamLink) read() {
 	}
 }
 
-func (l *streamLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+func (l *streamLink) Deliver(ctx context.Context, nonce string, payload []byte) error {
 	l.want(nonce)
 	if err := l.write(ctx, func() error { return l.send(payload) }); err != nil {
 		return fmt.Errorf("send device list: %w", err)
 	}
-	return l.await(ctx)
+	return l.Await(ctx)
 }
 
 // write calls f, which writes to conn. When ctx ends, the write is cut short, but not at once: half a message
@@ -78,14 +80,14 @@ func (l *streamLink) write(ctx context.Context, f func() error) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Now().Add(finalWriteTimeout)) })
 	defer stop()
 	if err := f(); err != nil {
-		return fmt.Errorf("%w: %w", errLost, err)
+		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{}) // otherwise its timer would wake the process for nothing
 	return nil
 }
 
 // close ends the connection and waits for the reader.
-func (l *streamLink) close() {
+func (l *streamLink) Close() {
 	if l.sendClose != nil {
 		l.sendClose()
 	}
@@ -111,23 +113,30 @@ func awaitReady(ctx context.Context, conn net.Conn, next func() (message, error)
 	}
 }
 
-// asNoAnswer returns errNoAnswer if err is merely due to ctx's deadline, and err otherwise.
+// asNoAnswer returns ErrNoAnswer if err is merely due to ctx's deadline, and err otherwise.
 func asNoAnswer(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), errNoAnswer) {
-		return errNoAnswer
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrNoAnswer) {
+		return ErrNoAnswer
 	}
 	return err
 }
 
-// target is a port on which a client may listen, and the options for talking to it.
-type target struct {
-	*Options  // those in force when the target was made
-	port      int
-	sameOwner func() bool // reports whether the port still has the owner it was found with
+// Target is a port of this machine on which a client may listen, and how to talk to that.
+type Target struct {
+	Port      int
+	ClientID  string // of the application
+	Origin    string // sent on WebSocket only; "" = none (rules R19, R24)
+	Dial      func(ctx context.Context, port int) (net.Conn, error)
+	SameOwner func() bool    // reports whether the port still has the owner it was found with
+	Jitter    func() float64 // of a Backoff
 }
 
-func (t target) addr() string { return loopback(t.port) }
+// Addr returns host and port.
+func (t Target) Addr() string { return Loopback(t.Port) }
 
-func (t target) connect(ctx context.Context) (net.Conn, error) { return t.DialPort(ctx, t.port) }
+func (t Target) connect(ctx context.Context) (net.Conn, error) { return t.Dial(ctx, t.Port) }
 
-func (t target) query() string { return "v=1&client_id=" + t.ClientID }
+func (t Target) query() string { return "v=1&client_id=" + t.ClientID }
+
+// Loopback returns the address of a port of this machine.
+func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"context"
@@ -12,7 +12,10 @@ import (
 // redialInterval is the age at which a connection that served no request is replaced at once when it
 // ends. Younger ones are replaced after growing pauses, so that a server that closes idle connections
 // does not make us spin.
-const redialInterval = 5 * time.Second
+const (
+	redialFirst    = 250 * time.Millisecond
+	redialInterval = 5 * time.Second
+)
 
 // redialTimeout bounds one attempt to reach a server that has closed an idle connection.
 const redialTimeout = time.Second
@@ -21,7 +24,7 @@ const redialTimeout = time.Second
 // write with exactly the headers that the client accepts. Between requests it keeps a
 // connection open, because nothing else shows that the client has gone (rule R28).
 type httpLink struct {
-	target target
+	target Target
 	counts bool                        // each request costs a token
 	prove  func(context.Context) error // makes the server prove itself again; nil while nothing secret is sent
 
@@ -31,16 +34,25 @@ type httpLink struct {
 
 	mu     sync.Mutex
 	conn   *httpConn // nil: the next deliver dials
-	redial *backoff
+	redial *Backoff
 }
 
-// openHTTP connects. The caller has made sure that the server is a client, or sends nothing secret.
-func openHTTP(ctx context.Context, t target, prove func(context.Context) error, counts bool) (*httpLink, error) {
-	l := &httpLink{target: t, counts: counts, prove: prove, redial: t.backoff(retryFirst, redialInterval)}
+// OpenHTTP connects. The caller has made sure that the server is a client, and prove does so again when a connection is replaced. counts
+// says that each request costs a token.
+func OpenHTTP(ctx context.Context, t Target, prove func(context.Context) error, counts bool) (Link, error) {
+	l, err := openHTTP(ctx, t, prove, counts)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func openHTTP(ctx context.Context, t Target, prove func(context.Context) error, counts bool) (*httpLink, error) {
+	l := &httpLink{target: t, counts: counts, prove: prove, redial: NewBackoff(redialFirst, redialInterval, t.Jitter)}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	if _, err := l.dial(ctx); err != nil {
 		l.endLifetime()
-		return nil, fmt.Errorf("http to %s: %w", t.addr(), asNoAnswer(ctx, err))
+		return nil, fmt.Errorf("http to %s: %w", t.Addr(), asNoAnswer(ctx, err))
 	}
 	return l, nil
 }
@@ -50,11 +62,11 @@ func openHTTP(ctx context.Context, t target, prove func(context.Context) error, 
 func (l *httpLink) connect(ctx context.Context) (net.Conn, error) {
 	conn, err := l.target.connect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errLost, err)
+		return nil, fmt.Errorf("%w: %w", ErrLost, err)
 	}
-	if !l.target.sameOwner() {
+	if !l.target.SameOwner() {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%w: the port has another owner now", errLost)
+		return nil, fmt.Errorf("%w: the port has another owner now", ErrLost)
 	}
 	return conn, nil
 }
@@ -74,7 +86,7 @@ func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
 func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	if l.lifetime.Err() != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%w: this link is closed", errLost)
+		return nil, fmt.Errorf("%w: this link is closed", ErrLost)
 	}
 	if l.conn != nil {
 		_ = l.conn.Close()
@@ -88,17 +100,13 @@ func (l *httpLink) useConn(conn net.Conn, proven bool) (*httpConn, error) {
 	return c, nil
 }
 
-func (l *httpLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+func (l *httpLink) Deliver(ctx context.Context, nonce string, payload []byte) error {
 	reply, err := l.post(ctx, payload)
 	if err != nil {
-		return fmt.Errorf("POST device list to %s: %w", l.target.addr(), asNoAnswer(ctx, err))
+		return fmt.Errorf("POST device list to %s: %w", l.target.Addr(), asNoAnswer(ctx, err))
 	}
 	return postResult(reply, nonce)
 }
-
-// errBroken means that a kept connection broke during a request, for example because the server closed
-// it at the same moment. The link is still usable.
-var errBroken = fmt.Errorf("%w with the request", errLost)
 
 // post sends one request. If a kept connection breaks during the request, it is sent once more on a new
 // connection, unless that could cost a second token: then the session, which counts tokens, has to send
@@ -115,10 +123,10 @@ func (l *httpLink) post(ctx context.Context, payload []byte) (httpReply, error) 
 		}
 		l.drop(c)
 		switch {
-		case !again || !kept || ctx.Err() != nil || !errors.Is(err, errLost):
+		case !again || !kept || ctx.Err() != nil || !errors.Is(err, ErrLost):
 			return httpReply{}, err
 		case l.counts:
-			return httpReply{}, fmt.Errorf("%w: %w", errBroken, err)
+			return httpReply{}, fmt.Errorf("%w: %w", ErrBroken, err)
 		}
 	}
 }
@@ -153,7 +161,7 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	}
 	if !proven && l.prove != nil {
 		if err := l.prove(ctx); err != nil {
-			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", errLost, err)
+			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", ErrLost, err)
 		}
 	}
 	c, err = l.dial(ctx)
@@ -162,23 +170,23 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 
 // await keeps a connection open to notice when the client goes. The request without an answer was given
 // up, so a late answer is not seen.
-func (l *httpLink) await(ctx context.Context) error {
+func (l *httpLink) Await(ctx context.Context) error {
 	if _, err := l.dial(ctx); err != nil {
 		return err
 	}
 	select {
-	case <-l.lost():
-		return l.cause()
+	case <-l.Lost():
+		return l.Cause()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (l *httpLink) lost() <-chan struct{} { return l.lifetime.Done() }
+func (l *httpLink) Lost() <-chan struct{} { return l.lifetime.Done() }
 
-func (l *httpLink) cause() error { return errLost }
+func (l *httpLink) Cause() error { return ErrLost }
 
-func (l *httpLink) close() {
+func (l *httpLink) Close() {
 	l.mu.Lock()
 	l.endLifetime()
 	if l.conn != nil {

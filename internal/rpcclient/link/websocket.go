@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// openWebSocket connects and waits for READY: messages sent earlier are lost (rules R15 to R17).
+// OpenWebSocket connects and waits for READY: messages sent earlier are lost (rules R15 to R17).
 // ctx bounds both.
-func openWebSocket(ctx context.Context, t target) (link, error) {
+func OpenWebSocket(ctx context.Context, t Target) (Link, error) {
 	header := http.Header{}
 	if t.Origin != "" {
 		header.Set("Origin", t.Origin)
@@ -34,7 +34,7 @@ func openWebSocket(ctx context.Context, t target) (link, error) {
 		},
 		WriteBufferSize: 32 << 10, // a list that fits leaves as one frame in one write
 	}
-	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.addr()+"/?"+t.query()+"&encoding=json", header)
+	conn, resp, err := dialer.DialContext(ctx, "ws://"+t.Addr()+"/?"+t.query()+"&encoding=json", header)
 	endHandshake()
 	handshake.left = math.MaxInt
 	if resp != nil {
@@ -42,19 +42,19 @@ func openWebSocket(ctx context.Context, t target) (link, error) {
 	}
 	switch {
 	case err != nil && resp != nil:
-		return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.addr(), errNotRPC, resp.StatusCode)
+		return nil, fmt.Errorf("websocket to %s: %w: HTTP %d", t.Addr(), ErrNotRPC, resp.StatusCode)
 	case err != nil:
-		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), asNoAnswer(ctx, err))
+		return nil, fmt.Errorf("websocket to %s: %w", t.Addr(), asNoAnswer(ctx, err))
 	}
 	conn.SetReadLimit(maxAnswer)
 	if err := awaitReady(ctx, conn.NetConn(), func() (message, error) { return readMessage(conn) }); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("websocket to %s: %w", t.addr(), err)
+		return nil, fmt.Errorf("websocket to %s: %w", t.Addr(), err)
 	}
 	return newWebSocketLink(conn), nil
 }
 
-func newWebSocketLink(conn *websocket.Conn) link {
+func newWebSocketLink(conn *websocket.Conn) Link {
 	l := &streamLink{conn: conn.NetConn(), next: func() (message, error) { return readMessage(conn) }}
 	l.send = func(payload []byte) error {
 		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // WriteMessage applies it to the connection
@@ -76,7 +76,7 @@ type limitedConn struct {
 
 func (c *limitedConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
-		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", errNotRPC, maxAnswer)
+		return 0, fmt.Errorf("%w: a handshake of more than %d bytes", ErrNotRPC, maxAnswer)
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
@@ -94,15 +94,15 @@ func readMessage(conn *websocket.Conn) (message, error) {
 	}
 	if err != nil {
 		if closed, ok := errors.AsType[*websocket.CloseError](err); ok && refuses(closed.Code) {
-			return message{}, &refusalError{Phase: phaseConnect, Code: closed.Code, Message: closed.Text}
+			return message{}, &Refusal{Phase: PhaseConnect, Code: closed.Code, Message: closed.Text}
 		}
-		return message{}, fmt.Errorf("%w: %w", errLost, err)
+		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	if len(b) > maxAnswer {
-		return message{}, fmt.Errorf("%w: a message of more than %d bytes", errNotRPC, maxAnswer)
+		return message{}, fmt.Errorf("%w: a message of more than %d bytes", ErrNotRPC, maxAnswer)
 	}
 	if kind != websocket.TextMessage {
-		return message{}, fmt.Errorf("%w: a binary frame", errNotRPC)
+		return message{}, fmt.Errorf("%w: a binary frame", ErrNotRPC)
 	}
 	return parseMessage(b)
 }
@@ -110,5 +110,5 @@ func readMessage(conn *websocket.Conn) (message, error) {
 // refuses reports whether the client refuses with this close code. Others, such as "going away", mean
 // that a server merely ends.
 func refuses(code int) bool {
-	return code == codeClosed || code == codeUnsupportedData || code >= codeInvalidClientID
+	return code == CodeClosed || code == CodeUnsupportedData || code >= CodeInvalidClientID
 }

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"bufio"
@@ -19,9 +19,9 @@ type ipcLink struct {
 	reader *bufio.Reader
 }
 
-// openIPC sends the handshake on conn, a fresh connection to a client, and waits for READY
+// OpenIPC sends the handshake on conn, a fresh connection to a client, and waits for READY
 // (rules R17, R73). ctx bounds both. It takes ownership of conn.
-func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) {
+func OpenIPC(ctx context.Context, conn net.Conn, clientID string) (Link, error) {
 	l := &ipcLink{reader: bufio.NewReader(conn)}
 	l.conn, l.next, l.send = conn, l.message, func(payload []byte) error { return l.sendFrame(opFrame, payload) }
 	hello := fmt.Appendf(nil, `{"v":1,"client_id":%q}`, clientID)
@@ -34,8 +34,8 @@ func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) 
 			return l.frame()
 		})
 	}
-	if errors.Is(err, errLost) && !heard {
-		err = fmt.Errorf("%w, %w", err, errUnheard)
+	if errors.Is(err, ErrLost) && !heard {
+		err = fmt.Errorf("%w, %w", err, ErrUnheard)
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -45,17 +45,17 @@ func openIPC(ctx context.Context, conn net.Conn, clientID string) (link, error) 
 	return l, nil
 }
 
-func (l *ipcLink) deliver(ctx context.Context, nonce string, payload []byte) error {
+func (l *ipcLink) Deliver(ctx context.Context, nonce string, payload []byte) error {
 	if len(payload) > maxFrame {
 		return fmt.Errorf("send device list: %d bytes, the client takes %d at most", len(payload), maxFrame)
 	}
-	return l.streamLink.deliver(ctx, nonce, payload)
+	return l.streamLink.Deliver(ctx, nonce, payload)
 }
 
 // message reads one message. It waits forever for the first byte, and frameTimeout for the rest.
 func (l *ipcLink) message() (message, error) {
 	if _, err := l.reader.Peek(1); err != nil {
-		return message{}, fmt.Errorf("%w: %w", errLost, err)
+		return message{}, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	_ = l.conn.SetReadDeadline(time.Now().Add(frameTimeout))
 	m, err := l.frame()
@@ -79,9 +79,9 @@ func (l *ipcLink) frame() (message, error) {
 	case opClose:
 		var f fault
 		if err := json.Unmarshal(body, &f); err != nil || f.Code == nil {
-			return message{}, fmt.Errorf("%w: closed by the client without a reason", errLost)
+			return message{}, fmt.Errorf("%w: closed by the client without a reason", ErrLost)
 		}
-		return message{}, &refusalError{Phase: phaseConnect, Code: *f.Code, Message: f.Message}
+		return message{}, &Refusal{Phase: PhaseConnect, Code: *f.Code, Message: f.Message}
 	case opPing:
 		return message{}, l.write(context.Background(), func() error { return l.sendFrame(opPong, body) })
 	default:

@@ -1,4 +1,4 @@
-package rpcclient
+package link
 
 import (
 	"bufio"
@@ -33,21 +33,21 @@ func encodeFrame(op uint32, body []byte) []byte {
 func readFrame(r *bufio.Reader) (op uint32, body []byte, err error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
-		return 0, nil, fmt.Errorf("%w: %w", errLost, err)
+		return 0, nil, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	op, size := binary.LittleEndian.Uint32(header[:]), binary.LittleEndian.Uint32(header[4:])
 	if op > opPong {
-		return 0, nil, fmt.Errorf("%w: opcode %d", errNotRPC, op)
+		return 0, nil, fmt.Errorf("%w: opcode %d", ErrNotRPC, op)
 	}
 	if size > maxFrame {
-		return 0, nil, fmt.Errorf("%w: a message of %d bytes, more than %d", errNotRPC, size, maxFrame)
+		return 0, nil, fmt.Errorf("%w: a message of %d bytes, more than %d", ErrNotRPC, size, maxFrame)
 	}
 	body, err = io.ReadAll(io.LimitReader(r, int64(size)))
 	if err == nil && len(body) < int(size) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("%w in the middle of a message: %w", errLost, err)
+		return 0, nil, fmt.Errorf("%w in the middle of a message: %w", ErrLost, err)
 	}
 	return op, body, nil
 }
