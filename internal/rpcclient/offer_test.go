@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -191,5 +192,30 @@ func TestAClientIsUpToDateWhenTheDislikedDeviceLeaves(t *testing.T) {
 		b.put(3, devices.False)
 		synctest.Wait()
 		require.Greater(t, len(b.deliveries), before)
+	})
+}
+
+// TestARefusedFarewellLeavesNoMute: the client has not answered the newest list yet, and refuses what the farewell says of it.
+func TestARefusedFarewellLeavesNoMute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakeLink{}
+		l.answer = func(n int) error {
+			if l.lists()[n].size > 2 {
+				return refuse(n)
+			}
+			return nil
+		}
+		b := runSession(t, l)
+		b.put(1, devices.True)
+		synctest.Wait()
+		l.takes = time.Hour
+		b.outbox.put(disliked(2, devices.True))
+		synctest.Wait()
+		b.cancel()
+		<-b.result
+		l.takes = 0
+		require.NoError(t, b.farewell(context.Background(), ExitUnmute))
+		require.Zero(t, l.lists()[len(l.lists())-1].size)
 	})
 }

@@ -383,7 +383,8 @@ func (s *session) asUnsupported(err error) error {
 	}
 }
 
-// farewell sends what policy says. It does not wait for a list in flight, because the link keeps the order.
+// farewell sends what policy says, or an empty list if the client refuses that. It does not wait for a list in flight, because the link
+// keeps the order.
 // If a list costs a token and there is none in time, nothing is sent: the client would only queue it.
 func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 	list := []devices.Device{}
@@ -406,7 +407,11 @@ func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
 		_ = signal.Sleep(ctx, wait)
 	}
 	nonce, payload := link.Encode(list)
-	return s.link.Deliver(ctx, nonce, payload)
+	err := s.link.Deliver(ctx, nonce, payload)
+	if len(list) > 0 && errors.As(err, new(*link.Refusal)) { // it holds what it had accepted before, perhaps with a mute
+		return s.farewell(ctx, ExitClear)
+	}
+	return err
 }
 
 var errNoToken = errors.New("over HTTP the client takes no further update so soon")
