@@ -106,13 +106,24 @@ func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
 		return nil, platform.Trouble(fmt.Errorf("read from the sound server: %w", err), health.SoundServerAway, nil)
 	}
 	a.retry.worked()
-	endpoints := endpointsOf(a.last, a.findUSB)
-	a.moves.watch(ctx, a.last.Server.Cookie, a.last.Server.OnPipeWire() && slices.ContainsFunc(a.last.Sources, func(s pulse.Source) bool {
+	endpoints := a.endpoints()
+	fed := a.last.Server.OnPipeWire() && slices.ContainsFunc(a.last.Sources, func(s pulse.Source) bool {
 		return a.last.Fed(s) && slices.ContainsFunc(endpoints, func(e devices.Endpoint) bool { return e.Virtual && e.ID == s.Name })
-	}))
+	})
+	if a.moves.watch(ctx, a.last.Server.Cookie, fed) {
+		endpoints = a.endpoints()
+	}
 	a.mixers.fill(ctx, endpoints)
 	a.mini.join(a.server, endpoints)
 	return endpoints, nil
+}
+
+// endpoints returns what was read last.
+func (a *source) endpoints() []devices.Endpoint {
+	for i := range a.last.Outputs {
+		a.last.Outputs[i].Several = a.moves.recordsSeveral(a.last.Outputs[i])
+	}
+	return endpointsOf(a.last, a.findUSB)
 }
 
 func (a *source) connect(ctx context.Context) error {

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"context"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -269,6 +270,45 @@ func TestAudioHearsOfMovesOnPipeWire(t *testing.T) {
 		require.NoError(t, s.MoveStreams(ctx, "media.name", "Echo-Cancel Capture", hs.SourceName))
 		return false
 	})
+}
+
+// TestAVirtualSourceOfSeveralMicrophones has no master: its stream records another one, too, which the PulseAudio protocol does not tell.
+func TestAVirtualSourceOfSeveralMicrophones(t *testing.T) {
+	ctx := platformtest.Deadline(t)
+	s, err := testlab.StartSound(ctx, testlab.PipeWire)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	hs, err := s.PlugHeadset(ctx, acme)
+	require.NoError(t, err)
+	other := acme
+	other.Name, other.Serial = "desk", "A2"
+	desk, err := s.PlugHeadset(ctx, other)
+	require.NoError(t, err)
+	_, err = s.LoadModule(ctx, "module-echo-cancel", "source_master="+hs.SourceName, "sink_master="+hs.SinkName, "source_name=cleaned", "sink_name=out")
+	require.NoError(t, err)
+	f := watch(t, audioOf(s))
+	master := func(want string) func(devices.Observation) bool {
+		return func(o devices.Observation) bool {
+			e := find(o, devices.AudioInput, "cleaned")
+			return e != nil && e.Master == want
+		}
+	}
+	link := func(args ...string) {
+		c := exec.CommandContext(ctx, "pw-link", append(args, desk.SourceName+":capture_FL", "echo-cancel-capture:input_FL")...)
+		c.Env = s.Env()
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	f.until("one", master(hs.SourceName))
+	link()
+	f.until("two", master(""))
+	f = watch(t, audioOf(s))
+	f.until("two from the start", func(o devices.Observation) bool {
+		require.False(t, master(hs.SourceName)(o))
+		return master("")(o)
+	})
+	link("--disconnect")
+	f.until("one again", master(hs.SourceName))
 }
 
 // TestStreamsMatterOnlyToVirtualSources: those of programs come and go all the time.

@@ -2,9 +2,11 @@ package audio
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"sidetone/internal/platform/audio/pipewire"
+	"sidetone/internal/platform/audio/pulse"
 )
 
 // movesInterval is how often streams are read that may have been moved without an event.
@@ -29,27 +31,35 @@ type moves struct {
 	tried     bool            // there was an attempt since the server was connected
 }
 
-// watch listens to links while that is needed, on the server with that cookie. It tries once: a server that refuses is not asked each
-// second.
-func (m *moves) watch(ctx context.Context, cookie uint32, silent bool) {
+// watch listens to links while that is needed, on the server with that cookie, and returns whether it has just begun. It tries once: a
+// server that refuses is not asked each second.
+func (m *moves) watch(ctx context.Context, cookie uint32, silent bool) (begun bool) {
 	m.silent = silent
 	if !silent {
 		m.forget()
-		return
+		return false
 	}
 	if m.tried {
-		return
+		return false
 	}
 	m.tried = true
 	socket := pipewire.Socket(m.getenv)
 	if socket == "" {
-		return
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, linksTimeout)
 	defer cancel()
 	if links, err := pipewire.Watch(ctx, socket, cookie, m.name, m.notify); err == nil {
 		m.links = links
+		m.notify() // a stream may have been moved since it was read
 	}
+	return m.links != nil
+}
+
+// recordsSeveral reports whether a stream is known to record more than one source.
+func (m *moves) recordsSeveral(o pulse.SourceOutput) bool {
+	node, err := strconv.ParseUint(o.Properties["object.id"], 10, 32)
+	return err == nil && m.links != nil && m.links.Into(uint32(node)) > 1
 }
 
 // due reports whether it is time to read the streams although no event has come. event: one has, or it is not known what has changed.

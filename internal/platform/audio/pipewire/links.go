@@ -1,5 +1,6 @@
-// Package pipewire notices over PipeWire's own protocol that a link between two nodes has come or gone. The rest is told by the PulseAudio
-// protocol, which PipeWire speaks too; but it has no event for a stream that records another source from now on, in no version up to 1.6.
+// Package pipewire reads over PipeWire's own protocol which nodes are linked, and notices when a link has come or gone. The rest is told by
+// the PulseAudio protocol, which PipeWire speaks too; but it has no event for a stream that records another source from now on, in no
+// version up to 1.6, and it names only one source for a stream that records several.
 package pipewire
 
 import (
@@ -12,6 +13,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 )
 
 // Socket returns the path of the socket that a program of this environment would use; "" if that is unknown or not of this machine's files.
@@ -33,23 +36,28 @@ func Socket(getenv func(string) string) string {
 
 // Links is a connection that tells of links.
 type Links struct {
-	conn  net.Conn
-	done  chan struct{}
-	err   error           // why it has ended; to be read after done is closed
-	links map[uint32]bool // ids of all links
+	conn net.Conn
+	done chan struct{}
+	err  error // why it has ended; to be read after done is closed
+
+	mu    sync.Mutex
+	links map[uint32]ends // by id: all that there are
 }
+
+// ends are the ids of the nodes that a link connects: sound goes from one to the other.
+type ends struct{ from, to uint32 }
 
 // ErrOther means that the server is not the one that was meant.
 var ErrOther = errors.New("pipewire: the socket is that of another server")
 
-// Watch connects to the server at socket, which must be the one with that cookie. It calls notify, which must not block, when a link has
-// come or gone, also for each that is there already, and when the connection has ended. ctx bounds the start only.
+// Watch connects to the server at socket, which must be the one with that cookie, and returns when it knows all links. It calls notify,
+// which must not block, when one comes or goes after that, and when the connection has ended. ctx bounds the start only.
 func Watch(ctx context.Context, socket string, cookie uint32, name string, notify func()) (*Links, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("pipewire: %w", err)
 	}
-	l := &Links{conn: conn, done: make(chan struct{}), links: make(map[uint32]bool)}
+	l := &Links{conn: conn, done: make(chan struct{}), links: make(map[uint32]ends)}
 	if err := l.start(ctx, cookie, name); err != nil {
 		_ = conn.Close()
 		if ctx.Err() != nil {
@@ -65,30 +73,38 @@ func Watch(ctx context.Context, socket string, cookie uint32, name string, notif
 	return l, nil
 }
 
-// start makes the server's acquaintance.
+// start makes the server's acquaintance, and reads what it says until it answers that this is all.
 func (l *Links) start(ctx context.Context, cookie uint32, name string) error {
 	defer context.AfterFunc(ctx, func() { _ = l.conn.Close() })()
-	const version = 3
+	const version, all = 3, 1 // all: the number of the question whether that was all; the server also says that it is done with the greeting
 	hello := concat(
 		message(core, methodHello, structOf(integer(version))),
 		message(client, methodUpdateProperties, structOf(structOf(integer(1), text("application.name"), text(name)))),
 		message(core, methodGetRegistry, structOf(integer(version), integer(registry))),
+		message(core, methodSync, structOf(integer(core), integer(all))),
 	)
 	if _, err := l.conn.Write(hello); err != nil {
 		return err
 	}
-	for {
+	for known := false; ; {
 		m, err := l.read()
 		if err != nil {
 			return err
 		}
-		if m.object != core || m.opcode != eventInfo {
-			continue
+		switch {
+		case m.object == core && m.opcode == eventInfo:
+			if got, ok := m.integer(1); !ok || got != cookie {
+				return ErrOther
+			}
+			known = true
+		case m.object == core && m.opcode == eventDone && known:
+			if number, _ := m.integer(1); number == all {
+				return nil
+			}
 		}
-		if got, ok := m.integer(1); !ok || got != cookie {
-			return ErrOther
+		if _, err := l.handle(m); err != nil {
+			return err
 		}
-		return nil
 	}
 }
 
@@ -98,18 +114,25 @@ func (l *Links) follow(notify func()) error {
 		if err != nil {
 			return err
 		}
-		switch m.object {
-		case core:
-			err = l.answer(m)
-		case registry:
-			if l.changedBy(m) {
-				notify()
-			}
-		}
+		changed, err := l.handle(m)
 		if err != nil {
 			return err
 		}
+		if changed {
+			notify()
+		}
 	}
+}
+
+// handle returns whether a link came or went.
+func (l *Links) handle(m received) (changed bool, err error) {
+	switch m.object {
+	case core:
+		return false, l.answer(m)
+	case registry:
+		return l.changedBy(m), nil
+	}
+	return false, nil
 }
 
 // answer minds what the server says of the conversation itself.
@@ -128,18 +151,36 @@ func (l *Links) answer(m received) error {
 
 // changedBy reports whether a link came or went.
 func (l *Links) changedBy(m received) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	id, ok := m.integer(0)
-	switch {
-	case !ok:
+	if !ok {
 		return false
-	case m.opcode == eventGlobal && bytes.Contains(m.body, []byte("PipeWire:Interface:Link\x00")):
-		l.links[id] = true
-		return true
-	case m.opcode == eventGlobalRemove && l.links[id]:
-		delete(l.links, id)
+	}
+	_, was := l.links[id]
+	delete(l.links, id) // in each case it is not what it was
+	if fields := m.fields(); m.opcode == eventGlobal && len(fields) > 2 && fields[2].text() == "PipeWire:Interface:Link" {
+		var e ends
+		if len(fields) > 4 {
+			e = ends{fields[4].number("link.output.node"), fields[4].number("link.input.node")}
+		}
+		l.links[id] = e
 		return true
 	}
-	return false
+	return was
+}
+
+// Into returns how many nodes are linked to the inputs of a node.
+func (l *Links) Into(node uint32) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := make(map[uint32]bool)
+	for _, e := range l.links {
+		if e.to == node {
+			from[e.from] = true
+		}
+	}
+	return len(from)
 }
 
 // Err returns why the connection has ended; nil while it has not.
@@ -167,15 +208,15 @@ const core, client, registry = 0, 1, 2
 
 // The numbers of methods and events.
 const (
-	methodHello, methodPong, methodGetRegistry = 1, 3, 5 // of the core
-	methodUpdateProperties                     = 2       // of the client
-	eventInfo, eventPing, eventError           = 0, 2, 3 // of the core
-	eventGlobal, eventGlobalRemove             = 0, 1    // of the registry
-	headerSize                                 = 16      // object, opcode and size, number, count of files
-	maxBody                                    = 1 << 20 // of a message, in bytes; the largest seen has some thousands
+	methodHello, methodSync, methodPong, methodGetRegistry = 1, 2, 3, 5 // of the core
+	methodUpdateProperties                                 = 2          // of the client
+	eventInfo, eventDone, eventPing, eventError            = 0, 1, 2, 3 // of the core
+	eventGlobal, eventGlobalRemove                         = 0, 1       // of the registry
+	headerSize                                             = 16         // object, opcode and size, number, count of files
+	maxBody                                                = 1 << 20    // of a message, in bytes; the largest seen has some thousands
 )
 
-// received is a message of the server. Its body is a struct, of which only the integers at its start are of interest.
+// received is a message of the server. Its body is a struct.
 type received struct {
 	object, opcode uint32
 	body           []byte
@@ -197,20 +238,61 @@ func (l *Links) read() (received, error) {
 	return m, err
 }
 
-// integer returns the field at index i of the struct, if that and all before it are integers.
-func (m received) integer(i int) (value uint32, ok bool) {
-	const structHeader, field = 8, 16 // size and type; size, type, value, padding
-	end := structHeader + (i+1)*field
-	if len(m.body) < end {
+// fields returns the fields of the struct.
+func (m received) fields() []value {
+	if all := values(m.body); len(all) > 0 && all[0].kind == typeStruct {
+		return values(all[0].content)
+	}
+	return nil
+}
+
+// integer returns the field at index i of the struct, if that is an integer.
+func (m received) integer(i int) (v uint32, ok bool) {
+	fields := m.fields()
+	if i >= len(fields) || fields[i].kind != typeInt || len(fields[i].content) != 4 {
 		return 0, false
 	}
-	for at := structHeader; at < end; at += field {
-		if binary.NativeEndian.Uint32(m.body[at:]) != 4 || binary.NativeEndian.Uint32(m.body[at+4:]) != typeInt {
-			return 0, false
+	return binary.NativeEndian.Uint32(fields[i].content), true
+}
+
+// value is an encoded value of a type.
+type value struct {
+	kind    uint32
+	content []byte
+}
+
+// values decodes values that follow each other: size, type, content, padding to 8 bytes. One that is cut off is left out.
+func values(b []byte) (all []value) {
+	for len(b) >= 8 {
+		size, kind := uint64(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+		if b = b[8:]; size > uint64(len(b)) {
+			return all
 		}
-		value = binary.NativeEndian.Uint32(m.body[at+8:])
+		all = append(all, value{kind, b[:size]})
+		b = b[min((size+7)/8*8, uint64(len(b))):]
 	}
-	return value, true
+	return all
+}
+
+// text returns the text of a string; "" if it is none.
+func (v value) text() string {
+	if v.kind != typeString {
+		return ""
+	}
+	text, _, _ := bytes.Cut(v.content, []byte{0})
+	return string(text)
+}
+
+// number returns the number that a key has in a dictionary: a struct of a count, and of keys and values in turn. 0: it has none.
+func (v value) number(key string) uint32 {
+	all := values(v.content)
+	for i := 1; i+1 < len(all); i += 2 {
+		if all[i].text() == key {
+			n, _ := strconv.ParseUint(all[i+1].text(), 10, 32)
+			return uint32(n)
+		}
+	}
+	return 0
 }
 
 // The types of values.

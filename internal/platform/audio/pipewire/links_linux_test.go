@@ -38,26 +38,28 @@ func TestLinksOfARealServer(t *testing.T) {
 	_, err = Watch(ctx, socket+"-none", all.Server.Cookie, "test", func() {})
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	changed, links := signal.New(), atomic.Int64{}
-	notify := func() {
-		links.Add(1)
-		changed.Notify()
-	}
-	// until waits for so many links that came or went, of two channels each.
-	until := func(n int64) {
-		for links.Load() < n {
+	changed := signal.New()
+	l, err := Watch(ctx, socket, all.Server.Cookie, "test", changed.Notify)
+	require.NoError(t, err)
+	// until waits for so many links, of two channels each.
+	until := func(n int) {
+		for {
+			l.mu.Lock()
+			there := len(l.links)
+			l.mu.Unlock()
+			if there == n {
+				return
+			}
 			_, err := changed.Wait(ctx, 0, nil)
 			require.NoError(t, err)
 		}
 	}
-	l, err := Watch(ctx, socket, all.Server.Cookie, "test", notify)
-	require.NoError(t, err)
 	until(2) // those of the headset itself
 	module, err := s.LoadModule(ctx, "module-remap-source", "master="+hs.SourceName, "source_name=again")
 	require.NoError(t, err)
 	until(4)
 	require.NoError(t, s.UnloadModule(ctx, module))
-	until(6)
+	until(2)
 	require.NoError(t, l.Err())
 	require.NoError(t, l.Close())
 	require.Error(t, l.Err())
@@ -73,7 +75,11 @@ func TestLinksOfARealServer(t *testing.T) {
 // TestLinksOfABadServer: whatever it says ends the conversation at most.
 func TestLinksOfABadServer(t *testing.T) {
 	info := message(core, eventInfo, structOf(integer(0), integer(7)))
+	done := message(core, eventDone, structOf(integer(0), integer(1)))
+	ready := concat(info, message(core, eventDone, structOf(integer(0), integer(0))), done)
 	link := message(registry, eventGlobal, structOf(integer(40), integer(0), text("PipeWire:Interface:Link")))
+	cut := message(registry, eventGlobal, structOf(integer(40), pod(typeString, nil), pod(typeInt, []byte{1}), structOf()))
+	cut[headerSize+8+16] = 0xff // the size of the text
 	for name, c := range map[string]struct {
 		says  []byte
 		fails string // at the start; "": later
@@ -85,10 +91,15 @@ func TestLinksOfABadServer(t *testing.T) {
 		"announces too much":     {concat(message(core, eventInfo, nil)[:4], []byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "too large", 0},
 		"a cookie that is none":  {message(core, eventInfo, structOf(text("7"), text("7"))), ErrOther.Error(), 0},
 		"an info without fields": {message(core, eventInfo, nil), ErrOther.Error(), 0},
-		"links":                  {concat(info, link, message(registry, eventGlobalRemove, structOf(integer(40)))), "", 2},
-		"what is no link": {concat(info, message(registry, eventGlobal, structOf(integer(40), integer(0), text("PipeWire:Interface:Node"))),
+		"done before it tells":   {concat(done, info), "EOF", 0},
+		"an error at the start":  {concat(info, message(core, eventError, nil), done), "ends the conversation", 0},
+		"links":                  {concat(ready, link, message(registry, eventGlobalRemove, structOf(integer(40)))), "", 2},
+		"a number taken anew":    {concat(ready, link, link, message(registry, eventGlobal, structOf(integer(40))), cut), "", 3},
+		"links that were there":  {concat(info, link, ready, cut), "", 1},
+		"done with the greeting": {concat(info, ready[:len(ready)-len(done)]), "EOF", 0},
+		"what is no link": {concat(ready, message(registry, eventGlobal, structOf(integer(40), integer(0), text("PipeWire:Interface:Node"))),
 			message(registry, eventGlobalRemove, structOf(integer(40))), message(registry, eventGlobal, nil), message(9, 9, []byte{1})), "", 0},
-		"an error": {concat(info, message(core, eventError, nil), link), "", 0},
+		"an error": {concat(ready, message(core, eventError, nil), link), "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
@@ -124,7 +135,7 @@ func TestLinksOfABadServer(t *testing.T) {
 
 func TestPings(t *testing.T) {
 	here, there := net.Pipe()
-	l := &Links{conn: here, done: make(chan struct{})}
+	l := &Links{conn: here, done: make(chan struct{}), links: make(map[uint32]ends)}
 	ended := make(chan error)
 	go func() { ended <- l.follow(func() {}) }()
 	_, err := there.Write(message(core, eventPing, structOf(integer(3), integer(4))))
@@ -144,4 +155,23 @@ func TestSocket(t *testing.T) {
 	require.Equal(t, "/run/user/7/pipewire-0", at(map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}))
 	require.Equal(t, "/p/other", at(map[string]string{"XDG_RUNTIME_DIR": "/run/user/7", "PIPEWIRE_RUNTIME_DIR": "/p", "PIPEWIRE_REMOTE": "other"}))
 	require.Equal(t, "/s", at(map[string]string{"PIPEWIRE_REMOTE": "/s"}))
+}
+
+func TestLinksInto(t *testing.T) {
+	l := &Links{links: make(map[uint32]ends)}
+	global := func(id uint32, dictionary ...string) received {
+		entries := [][]byte{integer(uint32(len(dictionary) / 2))}
+		for _, s := range dictionary {
+			entries = append(entries, text(s))
+		}
+		m := message(registry, eventGlobal, structOf(integer(id), integer(0), text("PipeWire:Interface:Link"), integer(3), structOf(entries...)))
+		return received{registry, eventGlobal, m[headerSize:]}
+	}
+	for i, from := range []string{"7", "7", "8"} { // the first two are two channels
+		require.True(t, l.changedBy(global(uint32(40+i), "link.input.node", "9", "object.serial", "5", "link.output.node", from)))
+		require.Equal(t, 1+i/2, l.Into(9))
+	}
+	require.True(t, l.changedBy(global(42, "link.input.node", "nine", "link.output.node")))
+	require.Equal(t, 1, l.Into(9))
+	require.Zero(t, l.Into(7))
 }

@@ -14,6 +14,8 @@ func (s Snapshot) MasterOf(virtual Source) string {
 		}
 		i := slices.IndexFunc(s.Sources, func(src Source) bool { return src.Index == o.Source })
 		switch {
+		case o.Several:
+			return ""
 		case i < 0 && o.Source == InvalidIndex: // waits for a source
 		case i < 0: // one that has come since
 			return ""

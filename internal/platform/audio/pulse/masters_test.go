@@ -36,6 +36,7 @@ func TestMasterOf(t *testing.T) {
 		"one of two records":            {byModule, []SourceOutput{ofModule(6, none), ofModule(6, 1)}, "mic"},
 		"records what is not listed":    {byModule, []SourceOutput{ofModule(6, 1), ofModule(6, 9)}, ""},
 		"two streams of one microphone": {byModule, []SourceOutput{ofModule(6, 1), ofModule(6, 1)}, "mic"},
+		"several at once":               {byModule, []SourceOutput{{OwnerModule: 6, Source: 1, Several: true}}, ""},
 		"two microphones":               {byModule, []SourceOutput{ofModule(6, 1), ofModule(6, 2)}, ""},
 		"a monitor first":               {byGroup, []SourceOutput{ofGroup("filter-7", 3), ofGroup("filter-7", 1)}, "mic"},
 		"a monitor last":                {byGroup, []SourceOutput{ofGroup("filter-7", 1), ofGroup("filter-7", 3)}, "mic"},

@@ -72,6 +72,7 @@ type SourceOutput struct {
 	OwnerModule uint32 // index, InvalidIndex if it is not a module's
 	Source      uint32 // index of the source that it records now, InvalidIndex if none
 	Properties  map[string]string
+	Several     bool `json:",omitzero"` // it records others, too; the server does not say that
 }
 
 // Module is a loaded part of the server.
