@@ -3,6 +3,8 @@ package rpcclient
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -260,22 +262,33 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		} else {
 			r.delivered, r.err = c.tryTransports(ctx, endWhenIdle, p, at)
 		}
+		if isUnsupported(r.err) && at.hasSocket() { // it may have ended behind a relay
+			if deserted := c.checkListening(ctx, at); errors.Is(deserted, link.ErrUnheard) {
+				r.err = deserted
+			}
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			r.err = cause
 		}
 	}()
 }
 
-// checkListening returns errStillListening if a client that was given up is still there: a killed one
-// leaves its socket behind.
+// checkListening returns errStillListening if a client that was given up is still there: a killed one leaves its socket behind, and a relay
+// with no client behind it closes the connection at once.
 func (c *Client) checkListening(ctx context.Context, at location) error {
 	if !at.hasSocket() {
 		return errStillListening
 	}
 	conn, err := c.dialSocket(ctx, at)
-	if err == nil {
-		_ = conn.Close()
-		err = errStillListening
+	if err != nil {
+		return err
 	}
-	return err
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	_ = conn.SetReadDeadline(time.Now().Add(c.opts().ProbeTimeout))
+	_, err = conn.Read(make([]byte, 1))
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return errStillListening
+	}
+	return fmt.Errorf("%w, %w: %w", link.ErrLost, link.ErrUnheard, err)
 }

@@ -99,6 +99,27 @@ func TestTheNextClientBehindARelayIsAnotherOne(t *testing.T) {
 	})
 }
 
+// Nothing else shows that the program behind a relay is another one than that which was given up.
+func TestAClientBehindARelayAfterAProgramThatDoesNotKnowTheCommandIsServed(t *testing.T) {
+	for _, silent := range []time.Duration{time.Second, time.Minute} {
+		t.Run(silent.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				v.forkingRelay(v.program(200))
+				h := v.start(Options{})
+				h.publish(devices.True)
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.ArRPC, IPCDir: inSandbox, NoTCP: true})
+				pass(silent)
+				s.Stop()
+				pass(5 * time.Second)
+				s = v.client(v.program(101), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: inSandbox, NoTCP: true})
+				pass(2 * time.Second)
+				require.Equal(t, devices.True, mute(s))
+				require.Equal(t, Ready, h.session().State)
+			})
+		})
+	}
+}
+
 // A relay may be left without a client for ever.
 func TestARelayWithoutAClientIsTriedSeldomInTheLongRun(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *machine) {
