@@ -24,6 +24,7 @@ type client struct {
 	relay            *memnet.Process
 	on, frozen       bool
 	undisturbedSince time.Time // when something last happened to it that may have broken a link
+	openedAt         time.Time // when it was started
 	fullyOpenAt      time.Time // when both its port and its socket are open
 	frozenAt         time.Time
 	spentAt          time.Time // when tokens of it were last spent without the agent knowing
@@ -57,6 +58,7 @@ func (k *client) start() {
 	if k.on {
 		return
 	}
+	k.leaveSandbox()
 	d := k.desk
 	user, name := myUser, fmt.Sprintf("client %d", k.index)
 	if k.Foreign {
@@ -82,7 +84,7 @@ func (k *client) start() {
 // open opens its port and its socket.
 func (k *client) open() {
 	k.disturbed()
-	k.on, k.frozen = true, false
+	k.on, k.frozen, k.openedAt = true, false, time.Now()
 	k.desk.mu.Lock()
 	clear(k.unanswered)
 	clear(k.answered)
@@ -100,7 +102,7 @@ func (k *client) open() {
 		}
 		o.Fault, _ = fakeserver.ParseFault(k.Fault)
 		if !k.NoSocket {
-			o.IPCDir = socketDir
+			o.IPCDir = k.folder()
 		}
 		k.srv, err = fakeserver.Start(o)
 	}
@@ -176,6 +178,9 @@ func (k *client) end(kill bool) {
 		o.thaw(kill)
 		o.disturbed()
 		o.on = false
+		if o.Sandboxed {
+			k.desk.sandbox.ended = time.Now()
+		}
 		if kill {
 			o.process.Kill()
 			o.relay.Kill()

@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/fakeserver"
@@ -65,6 +66,9 @@ func (c *clients) checkRest() {
 		return
 	}
 	for _, k := range c.all {
+		if k.on && k.undisturbedFor(maxRecovery) && k.neverAnswers() && strings.Contains(c.said(k), string(rpcclient.Slow)) {
+			k.violate("slow", "never answers; the agent says %s", c.said(k))
+		}
 		if k.knowsCommand() && k.undisturbedFor(maxRecovery) && !k.isUpToDate() && c.excuse(k) == "" {
 			k.violate("rest", "holds list %d of %d: %s; the agent says %s",
 				slices.Index(c.history, k.list()), len(c.history)-1, k.list(), c.said(k))
@@ -72,11 +76,17 @@ func (c *clients) checkRest() {
 	}
 }
 
+// neverAnswers reports whether it is a program that answers no list, and the agent knows that it is not the one before it.
+func (k *client) neverAnswers() bool {
+	silent := k.Profile == fakeserver.ArRPC || k.Profile == fakeserver.Blackhole
+	return silent && len(k.sharing()) == 1 && !k.Hidden && k.desk.set.Visibility == seesAll && (!k.Sandboxed || k.seemsRestarted())
+}
+
 // said returns what the agent's status says of a client, and of clients whose process it does not know.
 func (c *clients) said(k *client) string {
 	text := ""
 	for _, s := range c.reporter.Status().Sessions {
-		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 {
+		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 || k.Sandboxed && s.PID == relayPID {
 			text += fmt.Sprintf("[%s %s] ", s.State, s.Address)
 		}
 	}
@@ -90,6 +100,8 @@ func (c *clients) excuse(k *client) string {
 	first := func(o *client) bool { return served(o) && (!o.knowsCommand() || o.isUpToDate()) }
 	other := func(o *client) bool { return served(o) && !o.NoSocket && (unidentified(o) || unidentified(k)) }
 	switch {
+	case k.Sandboxed && !k.seemsRestarted():
+		return "it may be the program before it, which was given up"
 	case c.set.First && slices.ContainsFunc(c.all, first):
 		return "only one is to be served"
 	case k.NoSocket && c.set.Without == rpcclient.HTTP:

@@ -51,6 +51,12 @@ var clientMutants = []mutant{
 	{"what a client has accepted is offered again as it was", []edit{
 		{"internal/rpcclient/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
 	}},
+	{"what one client has answered was answered by the next one behind its relay", []edit{
+		{"internal/rpcclient/attempt.go", "c.memory.forget(c.keyOf(p, r.at))", "_ = c.memory.forget"},
+	}},
+	{"the program behind a relay is the one that was given up, for ever", []edit{
+		{"internal/rpcclient/attempt.go", "return fmt.Errorf(\"%w, %w: %w\", link.ErrLost, link.ErrUnheard, err)", "return fmt.Errorf(\"%w: %w, %w\", errStillListening, link.ErrLost, err)"},
+	}},
 	{"the next agent believes the wall clock of the one before it", []edit{
 		{"internal/rpcclient/handover.go", "if l.TokensIn > 0 {", "if false {"},
 	}},

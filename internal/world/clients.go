@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,7 @@ type clients struct {
 	seed     uint64
 	net      *memnet.Network
 	agent    *memnet.Process
+	sandbox  *sandbox // nil: no client runs in one
 	view     *view
 	all      []*client
 	pid      int
@@ -61,6 +63,9 @@ func newClients(s scenario, events *story, log *slog.Logger) *clients {
 	c.net = memnet.New(memnet.Options{Buffer: socketBuffer, Delay: c.delay})
 	c.agent = c.net.Process(local.Process{PID: 1, UID: myUser, Name: "agent"})
 	c.view = &view{clients: c, visibility: s.Reporting.Visibility}
+	if slices.ContainsFunc(s.Clients, func(k clientSpec) bool { return k.Sandboxed }) {
+		c.sandbox = newSandbox(c.net)
+	}
 	for i, spec := range s.Clients {
 		c.all = append(c.all, &client{
 			clientSpec: spec, index: i, desk: c, lastTaken: -1,
@@ -129,4 +134,7 @@ func (c *clients) close() {
 		}
 	}
 	c.agent.Kill()
+	if c.sandbox != nil {
+		c.sandbox.Kill()
+	}
 }

@@ -12,6 +12,7 @@ type clientSpec struct {
 	Hidden      bool               `json:"hidden,omitempty" reduce:"empty"`      // the OS shows only its user, not its process
 	Relay       bool               `json:"relay,omitempty" reduce:"empty"`       // another process holds its port
 	Sibling     bool               `json:"sibling,omitempty" reduce:"empty"`     // a script has started it and its relay, which accepts first
+	Sandboxed   bool               `json:"sandboxed,omitempty" reduce:"empty"`   // its socket is that of a relay, which outlives it
 	Shares      bool               `json:"shares,omitempty"`                     // it runs in the process of the client before it
 	NoSocket    bool               `json:"no_socket,omitempty" reduce:"empty"`   // it has only a port
 	NoPort      bool               `json:"no_port,omitempty" reduce:"empty"`     // it has only a socket

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 
 	"sidetone/internal/health"
 	"sidetone/internal/local"
@@ -16,7 +18,10 @@ type view struct {
 	visibility visibility
 }
 
-func (l *view) Sockets() ([]local.Socket, []health.Condition) { return l.net.Sockets(), nil }
+func (l *view) Sockets() ([]local.Socket, []health.Condition) {
+	outside := func(s local.Socket) bool { return strings.HasPrefix(s.Path, sandboxDir) }
+	return slices.DeleteFunc(l.net.Sockets(), outside), nil
+}
 
 func (l *view) Dial(ctx context.Context, path string) (net.Conn, local.Process, error) {
 	conn, owner, err := l.agent.DialIPC(ctx, path)
@@ -70,6 +75,9 @@ func (l *view) LineageOf(pid int) local.Lineage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.visibility == seesAll {
+		if pid == relayPID {
+			return local.Lineage{Exe: "relay", Parents: []int{panel, 1}}
+		}
 		for _, k := range l.all {
 			switch {
 			case k.process == nil || k.Hidden:

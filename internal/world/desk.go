@@ -43,6 +43,9 @@ type desk struct {
 	stalled, stalledUntil time.Time // from when and until when the agent reads nothing
 	serverDown            bool      // the sound server is away
 	serverBack            time.Time // when it last came or went
+	servers               int       // how many there have been
+	cards                 int       // how many indices of cards this one has given
+	plugs                 int       // how many numbers of USB devices the kernel has given
 	managerAway           bool      // the session manager is: there are cards, and no endpoints
 	asleep                bool
 	woke                  time.Time // when the machine woke last, as far as the agent knows
@@ -65,8 +68,9 @@ type desk struct {
 // agentEngine is the Engine of one agent.
 type agentEngine struct {
 	*engine.Engine
-	stop func(cause error)
-	list devices.Snapshot // the newest
+	began time.Time
+	stop  func(cause error)
+	list  devices.Snapshot // the newest
 }
 
 // request is what an Engine asks of a device.
@@ -91,7 +95,9 @@ func newDesk(s scenario, withStory bool) *desk {
 			reportedAt: make(map[int]time.Time), stuck: make(map[int]bool), noise: u.Quiet,
 		}
 		if u.Port != 0 {
-			h.plugged, h.port, h.presence, h.sound = true, u.Port, 1, !u.NoAudio
+			h.plugged, h.port, h.presence, h.sound, h.sounded = true, u.Port, 1, !u.NoAudio, !u.NoAudio
+			d.plugs++
+			h.devnum, h.came = d.plugs, time.Now()
 			h.id = d.freeID(h)
 		}
 		d.headsets = append(d.headsets, h)
@@ -247,7 +253,7 @@ func (d *desk) boot() {
 
 // newEngine starts the Engine of an agent. Its lists are reported once it is d.engine.
 func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine {
-	e := &agentEngine{}
+	e := &agentEngine{began: time.Now()}
 	e.Engine = engine.New(engine.Options{
 		Settings: set, Sources: []string{"audio", "hid"}, Log: d.log, Pause: pause,
 		Publish: func(s devices.Snapshot) { d.publish(e, s) }, Ask: func(r hid.Request) { d.ask(request{r, e}) },
@@ -342,7 +348,7 @@ func (d *desk) readSound() {
 				o.Err = fmt.Errorf("the sound server is away")
 			} else {
 				for _, h := range d.headsets {
-					o.Hardware = append(o.Hardware, h.cards()...)
+					o.Hardware = append(o.Hardware, d.cardsOf(h)...)
 					if !d.managerAway {
 						o.Endpoints = append(o.Endpoints, h.endpoints()...)
 					}

@@ -36,6 +36,9 @@ func generate(seed uint64) scenario {
 	(&generator{rand.New(rand.NewPCG(seed, 10))}).clocks(s.Steps)
 	(&generator{rand.New(rand.NewPCG(seed, 8))}).refusals(s.Clients)
 	(&generator{rand.New(rand.NewPCG(seed, 11))}).delays(&s)
+	(&generator{rand.New(rand.NewPCG(seed, 12))}).soundServers(&s)
+	(&generator{rand.New(rand.NewPCG(seed, 13))}).besides(&s)
+	(&generator{rand.New(rand.NewPCG(seed, 14))}).sandboxes(&s)
 	return plain(s)
 }
 

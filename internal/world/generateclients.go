@@ -2,6 +2,7 @@ package world
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"sidetone/fakeserver"
 	"sidetone/internal/rpcclient"
@@ -20,6 +21,7 @@ func generateClients(seed uint64) scenario {
 	sticks(&s, 6)
 	(&generator{rand.New(rand.NewPCG(seed, 8))}).clocks(s.Steps)
 	(&generator{rand.New(rand.NewPCG(seed, 7))}).refusals(s.Clients)
+	(&generator{rand.New(rand.NewPCG(seed, 9))}).sandboxes(&s)
 	return plain(s)
 }
 
@@ -201,5 +203,28 @@ func (g *generator) refusals(clients []clientSpec) {
 			k.Dislikes = pick(g,
 				`"hardware_mute":true`, `"hardware_mute":false`, `"noise_suppression"`, `"audiooutput"`, `"echo.`, "Model 2", "Acme 0", "#2")
 		}
+	}
+}
+
+// sandboxes has a client run in a sandbox, and another program there after it. It has a random source of its own, as replacements.
+func (g *generator) sandboxes(s *scenario) {
+	if len(s.Clients) == 0 || !g.one(6) || s.Clients[0].Profile == fakeserver.Squatter || len(s.Clients) > 1 && s.Clients[1].Shares {
+		return
+	}
+	next := drawClient(g)
+	next.Profile = pick(g, fakeserver.Desktop, fakeserver.Desktop, fakeserver.ArRPC, fakeserver.Blackhole)
+	next.Off = true
+	s.Clients = append(s.Clients, next)
+	last := len(s.Clients) - 1
+	for _, k := range []*clientSpec{&s.Clients[0], &s.Clients[last]} {
+		k.Sandboxed, k.NoPort, k.PortLate = true, true, 0
+		k.Foreign, k.Hidden, k.Relay, k.Sibling, k.Shares, k.NoSocket = false, false, false, false, false, false
+	}
+	at := g.IntN(len(s.Steps) + 1)
+	for range 1 + g.IntN(2) {
+		s.Steps = slices.Insert(s.Steps, at,
+			scenarioStep{Do: doClientStart, After: g.IntN(20_000)},
+			scenarioStep{Do: pick(g, doClientStop, doClientKill), After: 2000 + g.IntN(20_000)},
+			scenarioStep{Do: doClientStart, Client: last, After: pick(g, g.IntN(1000), g.IntN(20_000), g.IntN(400_000))})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
+	"sidetone/internal/platform/audio/pulse"
 )
 
 // headset is a unit on the desk, with the state of its firmware.
@@ -23,6 +24,11 @@ type headset struct {
 	boomUp     bool
 	osMute     bool      // a mute that only the OS knows
 	sound      bool      // the OS lists its endpoints
+	carded     bool      // the sound server has its card
+	sounded    bool      // it has had endpoints since it was plugged in
+	card       uint32    // index of that
+	came       time.Time // when it was plugged in
+	devnum     int       // that the kernel gave its USB device when it was plugged in
 	searching  bool      // its dongle was just plugged in, and has not found it yet
 	noise      bool      // its noise suppression is on
 	route      int       // what its echo canceller records, as in doRoute
@@ -202,14 +208,22 @@ func (h *headset) endpoints() []devices.Endpoint {
 // builtIn is the machine's own microphone.
 const builtIn = "in.builtin"
 
-// cards returns the headset's sound card, which stays while its endpoints come and go.
-func (h *headset) cards() []devices.Hardware {
-	if !h.plugged || h.NoAudio {
+// cardsOf returns the headset's sound card, which stays while its endpoints come and go. The server counts its cards as it finds them.
+func (d *desk) cardsOf(h *headset) []devices.Hardware {
+	if !h.plugged || h.NoAudio || h.CardLate && !h.sounded {
 		return nil
 	}
+	if !h.carded {
+		h.carded, h.card = true, uint32(d.cards)
+		d.cards++
+	}
+	usb := ""
+	if h.Bus != bluetooth {
+		usb = fmt.Sprintf("%s#%d", h.container(2), h.devnum)
+	}
 	card := devices.Hardware{
-		Source: "audio", ID: fmt.Sprintf("card %d.%d", h.index, h.presence), Bus: h.bus(), VID: vid, PID: pid(h.Model), Serial: h.serial(),
-		Container: h.container(2),
+		Source: "audio", ID: pulse.Card{Index: h.card}.Presence(usb, d.servers), Sound: true, Bus: h.bus(), VID: vid, PID: pid(h.Model),
+		Serial: h.serial(), Container: h.container(2),
 	}
 	if h.NoContainer {
 		card.Container = ""

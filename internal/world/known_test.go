@@ -46,11 +46,6 @@ func (s scenario) knownFault(r result) (mark string) {
 	return mark
 }
 
-// does reports whether a step of the scenario is one of these.
-func (s scenario) does(actions ...action) bool {
-	return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool { return slices.Contains(actions, st.Do) })
-}
-
 // spends reports whether other agents spend tokens of the client.
 func (s scenario) spends(client int) bool {
 	return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool {

@@ -90,6 +90,15 @@ var mutants = []mutant{
 	{"a source is about every input", []edit{
 		{"internal/devices/rules.go", "return r.Name == nil || ", "return true || r.Name == nil || "},
 	}},
+	{"a card with the index that another one had before the sound server restarted is that one", []edit{
+		{"internal/platform/audio/pulse/types.go", "cmp.Or(device, fmt.Sprintf(\"%d/%d\", connections, c.Index))", "fmt.Sprint(c.Index, cmp.Or(\"\"))"},
+	}},
+	{"a headset whose card has no endpoints is none that software may mean", []edit{
+		{"internal/devices/push.go", "case inst.own > 0 || slices.ContainsFunc(inst.hardware, func(h *Hardware) bool { return h.Sound }):", "case inst.own > 0:"},
+	}},
+	{"a headset whose HID device has just come is none that software may mean", []edit{
+		{"internal/engine/lease.go", "found = append(found, s.arriving(p, found[0])...)", "_ = s.arriving"},
+	}},
 	{"a push is about every input", []edit{
 		{"internal/devices/flags.go", "if len(behind) > 0 && !inst.product.hasOn(e, behind, f) {", "if false {"},
 	}},
@@ -119,7 +128,18 @@ var shows = map[string]func(scenario) bool{
 	"a dongle that has found its headset has seen it being switched on": func(s scenario) bool {
 		return s.hasModel(func(m model) bool { return m.Searches && strings.Contains(text(m.Versions), `"link_up"`) })
 	},
-	"a microphone of another vendor does not matter": func(s scenario) bool { return len(s.Strangers) > 0 },
+	"a headset whose HID device has just come is none that software may mean": func(s scenario) bool {
+		return slices.ContainsFunc(s.Suites, func(x vendorSuite) bool {
+			return x.Hasty && s.Models[x.Model].CardLate && s.Models[x.Model].interfaces() > 0
+		})
+	},
+	"what one client has answered was answered by the next one behind its relay": scenario.hasSandbox,
+	"the program behind a relay is the one that was given up, for ever":          scenario.hasSandbox,
+	"a microphone of another vendor does not matter":                             func(s scenario) bool { return len(s.Strangers) > 0 },
+}
+
+func (s scenario) hasSandbox() bool {
+	return slices.ContainsFunc(s.Clients, func(k clientSpec) bool { return k.Sandboxed })
 }
 
 func (s scenario) hasModel(is func(model) bool) bool { return slices.ContainsFunc(s.Models, is) }

@@ -6,6 +6,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,7 @@ type model struct {
 	Searches    bool      `json:"searches,omitempty" reduce:"empty"`     // a dongle that was plugged in takes a moment to find its headset
 	Line        lineIn    `json:"line,omitempty" reduce:"empty"`         // its line-in, a second input
 	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
+	CardLate    bool      `json:"card_late,omitempty" reduce:"empty"`    // its card comes with its first endpoints, after its HID devices
 	Behind      bool      `json:"behind,omitempty" reduce:"empty"`       // each input report that answers is sent when the next question comes
 }
 
@@ -170,6 +172,7 @@ type vendorSuite struct {
 	Tidy    bool `json:"tidy,omitempty" reduce:"empty"`    // it takes back what it said of a unit that goes away
 	Runs    bool `json:"runs,omitempty"`                   // from the start
 	Late    int  `json:"late,omitempty" reduce:"empty"`    // ms after which it pushes what it has seen, whatever has happened since
+	Hasty   bool `json:"hasty,omitempty" reduce:"empty"`   // without serial numbers, it pushes beside another headset of the model, too
 	Counts  bool `json:"counts,omitempty" reduce:"empty"`  // it numbers its pushes, from 1 at each start
 }
 
@@ -222,6 +225,11 @@ type scenarioStep struct {
 	Client    int             `json:"client,omitempty"`
 	Fault     string          `json:"fault,omitempty"`
 	Reporting *clientSettings `json:"reporting,omitempty"` // Configure: the new settings
+}
+
+// does reports whether a step of the scenario is one of these.
+func (s scenario) does(actions ...action) bool {
+	return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool { return slices.Contains(actions, st.Do) })
 }
 
 // String returns the scenario for people: one line for each part.

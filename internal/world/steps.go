@@ -114,7 +114,7 @@ func (d *desk) link(h *headset, f func()) {
 
 // setSound changes whether the OS lists the endpoints of a headset.
 func (d *desk) setSound(h *headset, on bool) {
-	h.sound = on
+	h.sound, h.sounded = on, h.sounded || on
 	d.readSound()
 	for _, s := range d.suites {
 		s.notice(h)
@@ -122,7 +122,15 @@ func (d *desk) setSound(h *headset, on bool) {
 }
 
 func (d *desk) turnServer() {
+	went := d.serverBack
 	d.serverDown, d.serverBack = !d.serverDown, time.Now()
+	if !d.serverDown {
+		d.serverReturned(went)
+		d.servers, d.cards = d.servers+1, 0
+		for _, h := range d.headsets {
+			h.carded = false
+		}
+	}
 	d.readSound()
 }
 
@@ -269,10 +277,12 @@ func (d *desk) plug(h *headset, port int, wait time.Duration, powered bool) {
 	d.change(h, byLink, func() {
 		h.plugged, h.port = true, port
 		h.presence++
+		d.plugs++
+		h.devnum, h.came = d.plugs, time.Now()
 		if h.Bus == usb && !h.Keeps && powered {
 			h.pressed = false
 		}
-		h.sound = false
+		h.sound, h.sounded = false, false
 		d.enumerate(h)
 		h.invalidate()
 		for _, n := range h.nodes {
@@ -282,8 +292,8 @@ func (d *desk) plug(h *headset, port int, wait time.Duration, powered bool) {
 		}
 		d.search(h)
 	})
-	d.readSound() // the OS notices even a short absence
-	if d.serverDown {
+	d.readSound()                  // the OS notices even a short absence
+	if d.serverDown && h.NoAudio { // no card of it shows that
 		d.missAbsence(h)
 	}
 	presence := h.presence
@@ -300,7 +310,7 @@ func (d *desk) unplug(h *headset, wait time.Duration) {
 		return
 	}
 	d.change(h, byLink, func() {
-		h.plugged = false
+		h.plugged, h.carded = false, false
 		for _, n := range h.nodes {
 			n.gone = true
 			if n.open || n.failed || n.denied {

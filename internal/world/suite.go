@@ -93,8 +93,8 @@ func (s *suite) notice(h *headset) {
 	})
 }
 
-// report tells the agent the mute of a headset. A suite that gives no serial number does so only while one headset
-// is there and has sound; one that gives it does so only if that identifies the headset.
+// report tells the agent the mute of a headset. A suite that gives no serial number does so only while one headset is there and has sound,
+// or if it is hasty; one that gives it does so only if that identifies the headset.
 func (s *suite) report(h *headset) {
 	var there []*headset
 	for _, o := range s.desk.headsets {
@@ -109,7 +109,7 @@ func (s *suite) report(h *headset) {
 	switch {
 	case h.plugged && s.Serials && twin && (!h.sound || s.desk.serverDown):
 		return // the agent would apply it to the first one that it sees
-	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && (len(there) != 1 || !h.sound):
+	case h.plugged && s.Serials && (len(same) != 1 || h.serial() == ""), h.plugged && !s.Serials && !s.meansOne(h, there):
 		return
 	case h.plugged && h.up():
 		s.push(h, h.presence, devices.Of(h.muted()))
@@ -131,6 +131,14 @@ func (s *suite) report(h *headset) {
 	}
 }
 
+// meansOne reports whether the agent can know which of the headsets that are there is meant without a serial number, or that nothing tells.
+func (s *suite) meansOne(h *headset, there []*headset) bool {
+	if len(there) == 1 {
+		return h.sound
+	}
+	return s.Hasty && !slices.ContainsFunc(there, func(o *headset) bool { return o != h && !s.desk.seesBoth(h, o) })
+}
+
 func (s *suite) hasSaid(h *headset) bool {
 	return slices.ContainsFunc(s.statements, func(w statement) bool { return w.of == h && w.value.Known() })
 }
@@ -140,6 +148,20 @@ func (s *suite) identifies(h *headset) bool {
 	return s.Serials && h.serial() != "" && !slices.ContainsFunc(s.desk.headsets, func(o *headset) bool {
 		return o != h && o.Model == h.Model && o.serial() == h.serial()
 	})
+}
+
+// seesBoth reports whether the agent knows that h is there beside o, another one of its model: by its card, or because its HID device has
+// come so long after o that its sound may be still to come.
+func (d *desk) seesBoth(h, o *headset) bool {
+	if len(h.entry(d.version).Link) > 0 || d.serverDown || time.Since(d.serverBack) < time.Second { // one may seem to be off, or to have gone
+		return false
+	}
+	if h.carded && o.carded {
+		return true
+	}
+	since := slices.MaxFunc([]time.Time{o.validSince, d.serverBack, d.stalledUntil, d.woke, d.engine.began}, time.Time.Compare)
+	seen := slices.ContainsFunc(h.nodes, func(n *node) bool { return n.open })
+	return seen && o.carded && h.came.Sub(since) > 12*time.Second && time.Since(h.came) < 8*time.Second
 }
 
 // push tells the agent the mute that a headset had in one of its presences.
@@ -208,12 +230,23 @@ func (d *desk) whyHeld(h *headset) string {
 		for _, w := range s.statements {
 			over := !w.until.IsZero() && !time.Now().Before(w.until) || w.presence != h.presence ||
 				w.said.Before(h.left) || w.said.Before(d.woke) || linked && (w.said.Before(h.validSince) || w.said.Before(d.stalledUntil))
-			if w.of == h && w.bound && w.value.Known() && !over && h.turned.Before(w.said) && d.serverBack.Before(w.said) {
+			if w.of == h && w.bound && w.value.Known() && !over && h.turned.Before(w.said) {
 				return fmt.Sprintf("%s has said at %v that it is %v", s.name, w.said.Sub(d.began).Round(time.Millisecond), w.value)
 			}
 		}
 	}
 	return ""
+}
+
+// serverReturned notes that the sound server is back, which went then: what has stayed is known only for a while, and of cards that a USB
+// device identifies.
+func (d *desk) serverReturned(went time.Time) {
+	for _, s := range d.suites {
+		for i := range s.statements {
+			w := &s.statements[i]
+			w.bound = w.bound && w.of.Bus != bluetooth && w.of.came.Before(went) && time.Since(went) < staleAfter-time.Second
+		}
+	}
 }
 
 // missAbsence notes that a headset was unplugged and is back before the agent could notice.

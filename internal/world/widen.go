@@ -203,3 +203,50 @@ func expectEcho(says any, t channel) {
 		}
 	}
 }
+
+// soundServers has the sound server restart while a headset is plugged in anew, perhaps after the vendor's software has crashed. It has a
+// random source of its own, as widen.
+func (g *generator) soundServers(s *scenario) {
+	if !g.one(4) {
+		return
+	}
+	unit := g.IntN(len(s.Units))
+	after := func() int { return 200 + g.IntN(3000) }
+	steps := []scenarioStep{
+		{Do: doServer, After: after()},
+		{Do: doUnplug, Unit: unit, After: after()},
+		{Do: doPlug, Unit: unit, After: after(), Port: max(1, s.Units[unit].Port), MS: pick(g, 50, 500, 3000), N: g.IntN(2)},
+		{Do: doServer, After: after()}, {Do: doRest, After: 1, MS: 40_000},
+	}
+	if i := slices.IndexFunc(s.Suites, func(x vendorSuite) bool { return x.Model == s.Units[unit].Model }); i >= 0 && !g.one(3) {
+		steps = slices.Insert(steps, 0, scenarioStep{Do: doPress, Unit: unit, After: after()}, scenarioStep{Do: doRun, N: i, After: 4000})
+	}
+	s.Steps = slices.Insert(s.Steps, g.IntN(len(s.Steps)+1), steps...)
+}
+
+// besides has some cards come later than their HID devices, and some software that gives no serial numbers push of a headset that is
+// plugged in beside another one of its model. It has a random source of its own, as widen.
+func (g *generator) besides(s *scenario) {
+	for i := range s.Models {
+		s.Models[i].CardLate = g.one(3)
+	}
+	for i := range s.Suites {
+		x := &s.Suites[i]
+		x.Hasty = !x.Serials && g.one(2)
+		var units []int
+		for u := range s.Units {
+			if s.Units[u].Model == x.Model {
+				units = append(units, u)
+			}
+		}
+		if !x.Hasty || len(units) < 2 {
+			continue
+		}
+		s.Steps = slices.Insert(s.Steps, g.IntN(len(s.Steps)+1),
+			scenarioStep{Do: doUnplug, Unit: units[1], After: 1000},
+			scenarioStep{Do: doPress, Unit: units[0], After: 1000},
+			scenarioStep{Do: doRest, MS: 40_000},
+			scenarioStep{Do: doPlug, Unit: units[1], Port: 7, After: 1, MS: pick(g, 50, 500, 3000), N: g.IntN(2)},
+			scenarioStep{Do: doRest, MS: 40_000, After: 1000})
+	}
+}

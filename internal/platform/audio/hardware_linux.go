@@ -1,8 +1,6 @@
 package audio
 
 import (
-	"fmt"
-
 	"sidetone/internal/devices"
 	"sidetone/internal/platform/audio/pulse"
 )
@@ -22,14 +20,13 @@ func hardwareOf(s pulse.Snapshot, findUSB usbFinder, connections int) (list []de
 	return list
 }
 
-// cardID returns the id of a card's presence: the kernel gives a USB device another number each time it is plugged in, whatever becomes of
-// the sound server. The index of another card is another one too, but each run of a server counts anew: after a restart nobody knows
-// whether the card was there all the while.
+// cardID returns the id of a card's presence.
 func cardID(c pulse.Card, findUSB usbFinder, connections int) string {
+	device := ""
 	if path := c.Properties["sysfs.path"]; path != "" {
 		if usb, ok := findUSB(path); ok && usb.Number != "" {
-			return usb.Container + "#" + usb.Number
+			device = usb.Container + "#" + usb.Number
 		}
 	}
-	return fmt.Sprintf("%d/%d", connections, c.Index)
+	return c.Presence(device, connections)
 }

@@ -4,6 +4,8 @@
 package pulse
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"sidetone/internal/devices"
@@ -64,6 +66,13 @@ type Card struct {
 	Index       uint32
 	OutputsOnly bool `json:",omitempty"` // none of its profiles makes a source
 	Properties  map[string]string
+}
+
+// Presence returns an id that the card keeps until it is unplugged. device names its USB device by the number that the kernel gives it anew
+// each time it is plugged in, whatever becomes of the sound server; "": unknown. Then the card's index tells, but each run of a server
+// counts anew: after a restart nobody knows whether the card was there all the while. connections is how many connections there have been.
+func (c Card) Presence(device string, connections int) string {
+	return cmp.Or(device, fmt.Sprintf("%d/%d", connections, c.Index))
 }
 
 // SourceOutput is a stream that records, of a program or of a part of the server, such as the microphone's side of an echo canceller.
