@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -13,17 +14,18 @@ const maxBlank = 100
 // clean refuses anything that is not text, records the lengths of the lines in doc, and returns data without
 // a byte order mark and with \n line ends.
 func clean(doc *Document, data []byte) (string, *Problem) {
-	doc.lines = []int{0}
+	doc.lines = [][]rune{nil}
 	if len(data) > MaxSize {
 		return "", doc.syntax(1, 1, "", fmt.Sprintf("the file is larger than the limit of %d bytes", MaxSize), "")
 	}
 	src := strings.TrimPrefix(string(data), "\uFEFF")
 	src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
 	lines := strings.Split(src, "\n")
+	doc.json = json.Valid([]byte(src))
 	doc.lines = nil
 	blank := 0
 	for i, line := range lines {
-		doc.lines = append(doc.lines, utf8.RuneCountInString(line))
+		doc.lines = append(doc.lines, []rune(line))
 		if problem := cleanLine(doc, i+1, line); problem != nil {
 			return "", problem
 		}
@@ -47,8 +49,10 @@ func cleanLine(doc *Document, number int, line string) *Problem {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
 			return doc.syntax(number, column, "", "not UTF-8 text", "save the file as UTF-8")
-		case r < ' ' && r != '\t' || r == 0x7F || r == '\uFEFF':
+		case !doc.json && r != '\t' && (r < ' ' || r > '~' && jsonOnly.MatchString(string(r))):
 			return doc.syntax(number, column, "", fmt.Sprintf("control character U+%04X", r), "remove it")
+		case !doc.json && line[0] == '%':
+			return doc.syntax(number, column, "%", "directives are not supported", "put text that starts with % in quotes")
 		}
 	}
 	return nil

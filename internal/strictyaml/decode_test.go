@@ -112,6 +112,7 @@ func TestDecodeAccepts(t *testing.T) {
 		"escapes":          {"name: \"\\x41\\u00e4\\\\x\" # C:\\x\\\nplain: C:\\x\\\n", all{Name: `Aä\x`, Plain: `C:\x\`}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			requireAgreement(t, tc.in, []byte(tc.in), false)
 			var got all
 			_, problems := Decode("f.yaml", []byte(tc.in), &got)
 			require.Empty(t, problems)
@@ -182,6 +183,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"control characters in a key": {"\"a\\nb\": 1\n", []string{`f:1:1: unknown key: "a\nb"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			requireAgreement(t, tc.in, []byte(tc.in), false)
 			_, problems := Decode("f", []byte(tc.in), &all{})
 			require.Equal(t, tc.want, texts(problems))
 		})
@@ -203,6 +205,7 @@ func TestDecodeRequires(t *testing.T) {
 		"good":         {"id: a\nkinds: [x]\ninner: {}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			requireAgreement(t, tc.in, []byte(tc.in), false)
 			_, problems := Decode("f", []byte(tc.in), &strict{})
 			require.Equal(t, tc.want, texts(problems))
 		})
@@ -246,14 +249,16 @@ func texts(problems []Problem) []string {
 	return out
 }
 
+var seeds = []string{
+	"name: x\ninner: {vid: '0710', list: [a, b]}\n", "- a\n- b: c\n", "{\"name\":\"\\ud83c\"}", "a: &x 1\nb: *x\n",
+	"tris: {a: true, 'b c': null}\ncolors: {red: 1}\n", "wait: 5s\nwhen: 2026-01-31T15:04:05Z\n", "name: |\n  x\n", "\tname: x\n",
+	"name: \"a\n\n b\"\n", "?", "[[[[", "---\n---\n", "%YAML 1.2\n", "upper: 1\ntri: null\n", "name: x\r\ron: true\r\n", "inners:\n-\n",
+}
+
 // FuzzDecode: no input panics, every problem is inside the file and on one line, and what is
 // accepted survives being written as JSON and read again.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{
-		"name: x\ninner: {vid: '0710', list: [a, b]}\n", "- a\n- b: c\n", "{\"name\":\"\\ud83c\"}", "a: &x 1\nb: *x\n",
-		"tris: {a: true, 'b c': null}\ncolors: {red: 1}\n", "wait: 5s\nwhen: 2026-01-31T15:04:05Z\n", "name: |\n  x\n", "\tname: x\n",
-		"name: \"a\n\n b\"\n", "?", "[[[[", "---\n---\n", "%YAML 1.2\n", "upper: 1\ntri: null\n", "name: x\r\ron: true\r\n", "inners:\n-\n",
-	} {
+	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

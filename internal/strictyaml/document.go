@@ -5,8 +5,9 @@ import "strings"
 // Document holds the position of each value in a file, for checks after decoding.
 type Document struct {
 	file   string
-	lines  []int // length of each line in characters
+	lines  [][]rune
 	root   *node
+	json   bool
 	script bool // from DecodeScript: blocks of text are allowed, and no value may be empty
 }
 
@@ -80,6 +81,15 @@ func (d *Document) find(path string) (line, column int, n *node) {
 	return line, column, nil
 }
 
+// source is the whole file.
+func (d *Document) source() string {
+	text := make([]string, len(d.lines))
+	for i, line := range d.lines {
+		text[i] = string(line)
+	}
+	return strings.Join(text, "\n")
+}
+
 func (d *Document) problemAt(line, column int, path, text, message, hint string) Problem {
 	p := Problem{File: d.file, Path: path, Text: text, Message: message, Hint: hint}
 	if d.lines != nil {
@@ -94,7 +104,7 @@ func (d *Document) clamp(line, column int) (int, int) {
 	line = max(1, min(line, len(d.lines)))
 	length := 0
 	if line <= len(d.lines) {
-		length = d.lines[line-1]
+		length = len(d.lines[line-1])
 	}
 	return line, max(1, min(column, length+1))
 }

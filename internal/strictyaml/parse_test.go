@@ -16,7 +16,7 @@ func TestConverterRefuses(t *testing.T) {
 		"f:1:1: not valid YAML: a value is not allowed here": nil,
 		"f:2:3: not valid YAML: a value is not allowed here": alias,
 	} {
-		c := converter{doc: &Document{file: "f", lines: []int{9, 9}}}
+		c := converter{doc: &Document{file: "f", lines: [][]rune{make([]rune, 9), make([]rune, 9)}}}
 		require.NotNil(t, c.value(in))
 		require.Equal(t, want, c.problem.String())
 	}

@@ -36,10 +36,7 @@ func overLines(tk *token.Token) bool { return strings.Contains(strings.TrimSpace
 
 const (
 	reserved = "text must not begin with this character"
-	noQuote  = "the closing quote is missing"
-	noValue  = "a value is not allowed here"
 	noKey    = "a key is not allowed here"
-	inQuotes = "put it in quotes"
 	colons   = "check the indentation; put text that contains ': ' in quotes"
 )
 
