@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
@@ -38,9 +38,9 @@ type Brand struct {
 	folder   string               // in which that is
 	doc      *strictyaml.Document // for positions
 	settings struct {             // as they are written
-		Texts    yaml.MapSlice `yaml:"texts"`
-		Defaults yaml.MapSlice `yaml:"defaults"`
-		Policy   yaml.MapSlice `yaml:"policy"`
+		Texts    yaml.Node            `yaml:"texts"`
+		Defaults map[string]yaml.Node `yaml:"defaults"`
+		Policy   map[string]yaml.Node `yaml:"policy"`
 	}
 	whole    *catalogue.Catalogue // of all files
 	files    []string             // the catalogues

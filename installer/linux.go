@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"sidetone/internal/brand"
 	"sidetone/internal/catalogue"
@@ -51,19 +51,26 @@ func (b *Brand) base(p programs, suffix, traySuffix string) (t Tree, err error) 
 	name := b.Product.Program
 	t.addProgram(name+suffix, p.agent)
 	t.addProgram(name+traySuffix+suffix, p.tray)
-	own := yaml.MapSlice{{Key: "vendor", Value: yaml.MapSlice{{Key: "id", Value: b.Vendor.ID}, {Key: "client_id", Value: b.Vendor.ClientID}}}}
+	own := map[string]any{"vendor": map[string]string{"id": b.Vendor.ID, "client_id": b.Vendor.ClientID}}
 	if len(b.Languages) > 0 {
-		own = append(own, yaml.MapItem{Key: "languages", Value: b.Languages})
+		own["languages"] = b.Languages
 	}
-	if len(b.settings.Texts) > 0 {
-		own = append(own, yaml.MapItem{Key: "texts", Value: b.settings.Texts})
+	if len(b.settings.Texts.Content) > 0 {
+		own["texts"] = &b.settings.Texts
 	}
-	defaults := append(yaml.MapSlice{{Key: "catalogue", Value: "catalogue"}}, b.settings.Defaults...)
-	for file, content := range map[string]yaml.MapSlice{"brand": own, "defaults": defaults, "policy": b.settings.Policy} {
+	defaults := map[string]any{"catalogue": "catalogue"}
+	for key, value := range b.settings.Defaults {
+		defaults[key] = &value
+	}
+	policy := make(map[string]any)
+	for key, value := range b.settings.Policy {
+		policy[key] = &value
+	}
+	for file, content := range map[string]map[string]any{"brand": own, "defaults": defaults, "policy": policy} {
 		if len(content) == 0 {
 			continue
 		}
-		text, err := yaml.MarshalWithOptions(content, yaml.UseSingleQuote(false))
+		text, err := yaml.Marshal(content)
 		if err != nil {
 			return nil, err
 		}

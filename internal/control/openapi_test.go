@@ -10,9 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"sidetone/internal/strictyaml/schematest"
 )
 
 // document is docs/openapi.yaml. For the tests no object may have a member that it does not
@@ -22,11 +23,7 @@ var document = sync.OnceValue(func() map[string]any {
 	if err != nil {
 		panic(err)
 	}
-	converted, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		panic(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(converted))
+	doc, err := schematest.Plain(text)
 	if err != nil {
 		panic(err)
 	}

@@ -100,6 +100,7 @@ func TestDecodeAccepts(t *testing.T) {
 		"maps":             {"tris: {a: true, b c: false, d: null}\ncolors:\n  red: 1\nwords: {1: one}\n", all{Tris: map[string]tri{"a": 1, "b c": -1, "d": 0}, Colors: map[color]int{"red": 1}, Words: map[string]string{"1": "one"}}},
 		"null is absent":   {"name:\ncount: null\nptr: ~\ninners:\ntri: null\nwords:\n  # nothing yet\n", all{}},
 		"empty list":       {"inners: []\n", all{Inners: []inner{}}},
+		"json escapes":     {"{\"name\":\"a\u2028\\u0041\\\\ud83c\u0085\\uD83C\",\"plain\": \"\\n\"}", all{Name: "a\u2028A\\ud83c\u0085\uFFFD", Plain: "\n"}},
 		"json":             {"{\"name\":\"\\ud83c\\udfa4 \\/\",\n\t\"inners\": [\t{\"vid\":\"a\"}],\r\n\t\t\"count\":7}\n", all{Name: "🎤 /", Inners: []inner{{VID: "a"}}, Count: 7}},
 		"other line ends":  {"name: x\r\ncount: 1\ron: true\rplain: \"y\"", all{Name: "x", Count: 1, On: true, Plain: "y"}},
 		"byte order mark":  {"\uFEFFname: x\n", all{Name: "x"}},
@@ -112,7 +113,6 @@ func TestDecodeAccepts(t *testing.T) {
 		"escapes":          {"name: \"\\x41\\u00e4\\\\x\" # C:\\x\\\nplain: C:\\x\\\n", all{Name: `Aä\x`, Plain: `C:\x\`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireAgreement(t, tc.in, []byte(tc.in), false)
 			var got all
 			_, problems := Decode("f.yaml", []byte(tc.in), &got)
 			require.Empty(t, problems)
@@ -147,6 +147,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"want keys":          {"inner: [a]\n", []string{`f:1:8: want keys with values, found a list`}},
 		"want keys in map":   {"words: a\n", []string{`f:1:8: want keys with values, found text: "a"`}},
 		"want text":          {"name: [a]\n", []string{`f:1:7: want text, found a list`}},
+		"empty entry":        {"inners:\n- # x\non: true\n", []string{`f:2:2: want keys with values, found nothing`}},
 		"null in a list":     {"inner:\n  list: [a, ~]\n", []string{`f:2:13: want text, found nothing: "~"`}},
 		"null in a map":      {"words: {a: }\n", []string{`f:1:9: want text, found nothing`}},
 		"number for text":    {"name: 123456789012345678\n", []string{`f:1:7: want text, found a number: "123456789012345678" (put it in quotes: "123456789012345678")`}},
@@ -183,7 +184,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"control characters in a key": {"\"a\\nb\": 1\n", []string{`f:1:1: unknown key: "a\nb"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireAgreement(t, tc.in, []byte(tc.in), false)
 			_, problems := Decode("f", []byte(tc.in), &all{})
 			require.Equal(t, tc.want, texts(problems))
 		})
@@ -205,7 +205,6 @@ func TestDecodeRequires(t *testing.T) {
 		"good":         {"id: a\nkinds: [x]\ninner: {}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireAgreement(t, tc.in, []byte(tc.in), false)
 			_, problems := Decode("f", []byte(tc.in), &strict{})
 			require.Equal(t, tc.want, texts(problems))
 		})
@@ -249,16 +248,14 @@ func texts(problems []Problem) []string {
 	return out
 }
 
-var seeds = []string{
-	"name: x\ninner: {vid: '0710', list: [a, b]}\n", "- a\n- b: c\n", "{\"name\":\"\\ud83c\"}", "a: &x 1\nb: *x\n",
-	"tris: {a: true, 'b c': null}\ncolors: {red: 1}\n", "wait: 5s\nwhen: 2026-01-31T15:04:05Z\n", "name: |\n  x\n", "\tname: x\n",
-	"name: \"a\n\n b\"\n", "?", "[[[[", "---\n---\n", "%YAML 1.2\n", "upper: 1\ntri: null\n", "name: x\r\ron: true\r\n", "inners:\n-\n",
-}
-
 // FuzzDecode: no input panics, every problem is inside the file and on one line, and what is
 // accepted survives being written as JSON and read again.
 func FuzzDecode(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range []string{
+		"name: x\ninner: {vid: '0710', list: [a, b]}\n", "- a\n- b: c\n", "{\"name\":\"\\ud83c\"}", "a: &x 1\nb: *x\n",
+		"tris: {a: true, 'b c': null}\ncolors: {red: 1}\n", "wait: 5s\nwhen: 2026-01-31T15:04:05Z\n", "name: |\n  x\n", "\tname: x\n",
+		"name: \"a\n\n b\"\n", "?", "[[[[", "---\n---\n", "%YAML 1.2\n", "upper: 1\ntri: null\n", "name: x\r\ron: true\r\n", "inners:\n-\n",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -4,25 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 	"github.com/stretchr/testify/require"
 )
 
-// The token check should keep these from the converter; if it ever does not, they are refused.
-func TestConverterRefuses(t *testing.T) {
-	alias := ast.Alias(token.Alias("*", &token.Position{Line: 2, Column: 3}))
-	for want, in := range map[string]ast.Node{
-		"f:1:1: not valid YAML: a value is not allowed here": nil,
-		"f:2:3: not valid YAML: a value is not allowed here": alias,
-	} {
-		c := converter{doc: &Document{file: "f", lines: [][]rune{make([]rune, 9), make([]rune, 9)}}}
-		require.NotNil(t, c.value(in))
-		require.Equal(t, want, c.problem.String())
-	}
-}
-
-// The library reports wrong columns after a tab.
 func TestScriptTakesIndentedJSON(t *testing.T) {
 	var got struct{ Name, Plain string }
 	_, problems := DecodeScript("f", []byte("{\n\t\"name\": \"a\",\n\t\"plain\": \"b\"\n}\n"), &got)
@@ -56,7 +40,7 @@ func TestScriptTakesBlocksOfText(t *testing.T) {
 		"a: |\n  b\nc d\n":        `f:3:1: want key: value: "c d" (check the indentation; a space is needed after ':')`,
 		"a: |\n  b\nc: &d e\n":    `f:3:4: anchors are not supported: "&" (put text that starts with & in quotes)`,
 		"a: |\n  b\n---\nc: d\n":  `f:3:1: a second document begins here: "---" (one document per file)`,
-		"a:\n- |\n  b\nc: d: e\n": `f:4:4: a key is not allowed here: "d" (check the indentation; put text that contains ': ' in quotes)`,
+		"a:\n- |\n  b\nc: d: e\n": `f:4:4: a key is not allowed here: "d: e" (check the indentation; put text that contains ': ' in quotes)`,
 		"# nothing\n":             "f:1:1: the file is empty",
 	} {
 		_, problems := DecodeScript("f", []byte(in), &got)

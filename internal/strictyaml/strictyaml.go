@@ -36,9 +36,9 @@ func DecodeScript(file string, data []byte, into any) (*Document, []Problem) {
 
 func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	v := reflect.ValueOf(into).Elem()
-	src, problem := clean(d, data)
+	problem := d.split(data)
 	if problem == nil {
-		d.root, problem = parse(d, src)
+		d.root, problem = d.parse()
 	}
 	if problem != nil {
 		return d, []Problem{*problem}

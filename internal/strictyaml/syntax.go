@@ -15,6 +15,9 @@ import (
 )
 
 const (
+	reserved    = "text must not begin with this character"
+	noKey       = "a key is not allowed here"
+	colons      = "check the indentation; put text that contains ': ' in quotes"
 	noPair      = "want key: value"
 	noQuote     = "the closing quote is missing"
 	noValue     = "a value is not allowed here"
@@ -36,6 +39,9 @@ const (
 	inBlock          // the line begins the list or the keys that hold the problem
 	inBrackets       // the line has the bracket that opens the list or the keys that hold the problem
 )
+
+// lastBracket matches the last bracket of a line that opens.
+var lastBracket = regexp.MustCompile(`([\[{])[^\[{]*$`)
 
 // badEscape matches up to the first escape that YAML does not have.
 var badEscape = regexp.MustCompile(`^(?:[^\\]|\\[0abtnvfre "/\\N_LP]|\\x[[:xdigit:]]{2}|\\u[[:xdigit:]]{4}|\\U[[:xdigit:]]{8})*(\\)`)
@@ -86,6 +92,10 @@ func (d *Document) syntaxError(err error, read int) *Problem {
 		switch opened := line; c.place {
 		case lineAbove:
 			line--
+		case thisLine:
+			if last := d.lastContent(line); last < line { // the file is at its end
+				line, c.column, c.message, c.hint = last, lastBracket, "the closing bracket is missing", ""
+			}
 		case inBlock:
 			line = d.firstWrongLine(line, read)
 		case inBrackets:

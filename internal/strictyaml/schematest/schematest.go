@@ -7,10 +7,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	reflector "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // Current compares a schema with the one that r makes of the Go type of value; with update it writes that into file.
@@ -45,9 +45,20 @@ func Validate(t *testing.T, schema *jsonschema.Schema, path string) error {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	asJSON, err := yaml.YAMLToJSON(data)
-	require.NoError(t, err)
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+	doc, err := Plain(data)
 	require.NoError(t, err)
 	return schema.Validate(doc)
+}
+
+// Plain reads YAML as a validator wants it.
+func Plain(data []byte) (any, error) {
+	var doc any
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	asJSON, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
 }
