@@ -57,7 +57,7 @@ func TestServiceOfWindows(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"sidetone/internal/platform/system", "sidetone/internal/platform/windows/acl", "sidetone/internal/idlegc", "sidetone/internal/signal",
+		"sidetone/internal/platform/system", "sidetone/internal/platform/windows/acl", "sidetone/internal/signal",
 		"sidetone/internal/transition", "sidetone/internal/supervise", "sidetone/cmd/service",
 	}, own)
 	for _, dep := range foreign {

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/windows/svc/eventlog"
 
 	"sidetone/internal/brand"
-	"sidetone/internal/idlegc"
 	"sidetone/internal/platform/session"
 	"sidetone/internal/platform/windows/broadcast"
 	"sidetone/internal/platform/windows/eventsource"
@@ -24,7 +23,6 @@ func host(agent string, args []string) (code int, is bool) {
 	if len(args) == 0 || args[0] != hostVerb {
 		return 0, false
 	}
-	idlegc.NewCollector()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	returns, sleeps := signal.New(), signal.New()

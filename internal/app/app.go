@@ -20,7 +20,6 @@ import (
 	"sidetone/internal/engine"
 	"sidetone/internal/health"
 	"sidetone/internal/hid"
-	"sidetone/internal/idlegc"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
 	"sidetone/internal/platform/ipc"
@@ -36,7 +35,7 @@ type Options struct {
 	Host       Host
 	Version    string         // of the program
 	Log        *slog.Logger   // is called wherever a mute passes through, so it must not wait (package asynclog)
-	OwnProcess bool           // the process is only the agent: crashes are reported and lead to safe mode, no garbage collection while idle
+	OwnProcess bool           // the process is only the agent: crashes are reported and lead to safe mode
 	EndProcess func()         // ends the process in order when the session ends, once clients have been told; nil: it ends with Run
 	Overdue    func(error)    // ends the process, with the error of Run if there is one, if that hangs at its end; nil: nothing does
 	LastCrash  int            // the code with which the previous process crashed; 0: it did not, or nobody knows
@@ -150,16 +149,8 @@ func (a *App) open() error {
 		names[i] = src.Name()
 		a.kicks = append(a.kicks, signal.New())
 	}
-	known := a.timeline.Snapshot
-	if a.opts.OwnProcess {
-		garbage := idlegc.NewCollector()
-		known = func(s devices.Snapshot) {
-			garbage.Working()
-			a.timeline.Snapshot(s)
-		}
-	}
 	a.engine = engine.New(engine.Options{
-		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: known, Ask: a.ask, Log: a.log,
+		Settings: resolving, Sources: names, Pause: a.keptPause(), Publish: a.report.publish, Known: a.timeline.Snapshot, Ask: a.ask, Log: a.log,
 		HIDPPSoftwareID: byte(1 + rand.IntN(15)), Elapsed: power.Uptime,
 	})
 	a.settings.Store(set)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -49,8 +48,7 @@ func (r *reporter) complete(opts rpcclient.Options) rpcclient.Options {
 
 // publish is called by the Engine for every change.
 func (r *reporter) publish(s devices.Snapshot) {
-	r.Publish(s)      // first of all: the rest is for people
-	runtime.Gosched() // who sends it goes first, too
+	r.Publish(s) // first of all: the rest is for people
 	r.mu.Lock()
 	before := r.last
 	r.last = s

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/eventlog"
 
-	"sidetone/internal/idlegc"
 	"sidetone/internal/signal"
 )
 
@@ -98,7 +97,6 @@ func RunService(args []string, trusted func(program string) error) error {
 		}
 		return err
 	}
-	idlegc.NewCollector()
 	machine := allSessions{Program: program, Check: check}
 	return svc.Run(args[0], &service{Supervisor: Supervisor{Machine: machine, Log: slog.New(EventLog(events))}, Check: check})
 }

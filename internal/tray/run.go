@@ -15,7 +15,6 @@ import (
 
 	"sidetone/internal/brand"
 	"sidetone/internal/control"
-	"sidetone/internal/idlegc"
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
@@ -191,13 +190,11 @@ const drawInterval = 20 * time.Millisecond
 
 // draw shows each change at once, and of changes that come faster than drawInterval the last.
 func (t *tray) draw(ctx context.Context) {
-	garbage := idlegc.NewCollector()
 	var drawn time.Time
 	var due <-chan time.Time // nil: all that is known is drawn
 	for {
 		select {
 		case change := <-t.changes:
-			garbage.Working()
 			before := t.view
 			change(&t.view)
 			if t.newer = t.programReplaced(); t.newer {
