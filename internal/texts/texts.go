@@ -4,13 +4,12 @@
 package texts
 
 import (
-	"archive/zip"
-	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -30,30 +29,26 @@ type Set struct {
 	vendor  map[string]Messages // override the shipped ones, or are languages of their own
 }
 
-//go:generate go test -run TestArchiveIsCurrent -update .
-
-// archive is the folder messages, compressed because each of its ten files repeats every key: it saves a third of a mebibyte.
-//
-//go:embed messages.zip
-var archive []byte
+//go:embed messages/*.json
+var files embed.FS
 
 // Shipped are the languages that every agent has. Each is loaded on first use.
 var Shipped = shipped()
 
 func shipped() *Set {
 	s := &Set{shipped: make(map[string]func() Messages)}
-	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	names, err := fs.Glob(files, "messages/*.json")
 	if err != nil {
-		panic(err) // a broken build, with which every test fails
+		panic(err) // a broken pattern, with which every test fails
 	}
-	for _, f := range files.File {
-		s.shipped[strings.TrimSuffix(f.Name, ".json")] = sync.OnceValue(func() Messages { return read(files, f.Name) })
+	for _, name := range names {
+		s.shipped[strings.TrimSuffix(path.Base(name), ".json")] = sync.OnceValue(func() Messages { return read(name) })
 	}
 	return s
 }
 
-func read(files fs.FS, name string) Messages {
-	data, err := fs.ReadFile(files, name)
+func read(name string) Messages {
+	data, err := files.ReadFile(name)
 	var m Messages
 	if err == nil {
 		err = json.Unmarshal(data, &m)

@@ -1,15 +1,8 @@
 package texts
 
 import (
-	"archive/zip"
-	"bytes"
-	"compress/flate"
-	"flag"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -21,43 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "write messages.zip")
-
-// TestArchiveIsCurrent compares what is in the archive, since other releases of Go compress otherwise.
-func TestArchiveIsCurrent(t *testing.T) {
-	folder := os.DirFS("messages")
-	names, err := fs.Glob(folder, "*.json")
-	require.NoError(t, err)
-	if *update {
-		var packed bytes.Buffer
-		w := zip.NewWriter(&packed)
-		w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
-		for _, name := range names {
-			file, err := w.Create(name)
-			require.NoError(t, err)
-			data, err := fs.ReadFile(folder, name)
-			require.NoError(t, err)
-			_, err = file.Write(data)
-			require.NoError(t, err)
-		}
-		require.NoError(t, w.Close())
-		require.NoError(t, os.WriteFile("messages.zip", packed.Bytes(), 0o644))
-		return // this program still holds the one before
-	}
-	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	require.NoError(t, err)
-	var packed []string
-	for _, f := range files.File {
-		packed = append(packed, f.Name)
-		want, err := fs.ReadFile(folder, f.Name)
-		require.NoError(t, err)
-		got, err := fs.ReadFile(files, f.Name)
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(want, got), "messages/%s was changed: make generate packs it", f.Name)
-	}
-	require.Equal(t, names, packed, "make generate packs them")
-}
 
 // languages are all that ship, with their messages.
 func languages() map[string]Messages {
