@@ -235,7 +235,7 @@ func TestALSACloseBeforeWatch(t *testing.T) {
 // The sizes are those of a C compiler with linux/sound/asound.h.
 func TestALSALayout(t *testing.T) {
 	sizes := map[string][3]uintptr{ // elem_list, elem_value, offset of the values
-		"amd64": {80, 1224, 72}, "arm64": {80, 1224, 72}, "riscv64": {80, 1224, 72}, "386": {72, 708, 68}, "arm": {72, 712, 72},
+		"amd64": {80, 1224, 72}, "arm64": {80, 1224, 72}, "riscv64": {80, 1224, 72}, "arm": {72, 712, 72},
 	}
 	want, ok := sizes[runtime.GOARCH]
 	if !ok {

@@ -45,11 +45,10 @@ type ctlElemInfo struct {
 }
 
 // ctlElemValue is struct snd_ctl_elem_value: the values of the control ID. They are C longs, those of
-// an enumeration unsigned ints.
+// an enumeration unsigned ints. On i386 the layout would be another.
 type ctlElemValue struct {
 	ID     ctlElemID
-	_      uint32
-	_      [ctlValuePad]byte
+	_      [2]uint32 // the second one aligns the values to 8 bytes
 	Values [128]int
 	_      [128]byte
 }
