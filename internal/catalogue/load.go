@@ -2,8 +2,8 @@ package catalogue
 
 import (
 	_ "embed" // for the schema
+	"slices"
 
-	"sidetone/internal/stable"
 	"sidetone/internal/strictyaml"
 )
 
@@ -67,6 +67,6 @@ func located(doc *strictyaml.Document, list []Fault) []strictyaml.Problem {
 	for _, f := range list {
 		problems = append(problems, doc.Problem(f.Path, f.Message, f.Hint))
 	}
-	stable.Sort(problems, strictyaml.Compare)
+	slices.SortStableFunc(problems, strictyaml.Compare)
 	return problems
 }

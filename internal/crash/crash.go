@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"sidetone/internal/platform/files"
-	"sidetone/internal/stable"
 )
 
 const (
@@ -223,7 +222,8 @@ func reports(folder string) (names []string, err error) {
 			names = append(names, entry.Name())
 		}
 	}
-	return stable.Sort(names, func(a, b string) int { return timeOf(a).Compare(timeOf(b)) }), err
+	slices.SortStableFunc(names, func(a, b string) int { return timeOf(a).Compare(timeOf(b)) })
+	return names, err
 }
 
 // timeOf returns the time of a report's crash; zero: the name is not that of a report.

@@ -3,8 +3,6 @@ package devices
 import (
 	"cmp"
 	"slices"
-
-	"sidetone/internal/stable"
 )
 
 // mergeReports merges reports with equal type and id, which the client cannot tell apart: two units of
@@ -31,7 +29,7 @@ func mergeReports(in []Report) []Report {
 
 func merge(a, b Report) Report {
 	a.Endpoints = slices.Concat(a.Endpoints, b.Endpoints)
-	stable.Sort(a.Endpoints, compareKeys)
+	slices.SortStableFunc(a.Endpoints, compareKeys)
 	a.Related = slices.Concat(a.Related, b.Related)
 	slices.Sort(a.Related)
 	a.Related = slices.Compact(a.Related)
@@ -60,7 +58,7 @@ type rankedReport struct {
 
 // inRank sorts the reports of a unit: by the rule that reports each, then id.
 func inRank(list []rankedReport) []rankedReport {
-	stable.Sort(list, func(a, b rankedReport) int {
+	slices.SortStableFunc(list, func(a, b rankedReport) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.ID, b.ID), compareTypes(a.Type, b.Type))
 	})
 	return list

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"sidetone/internal/health"
-	"sidetone/internal/stable"
 )
 
 // Options are the settings of a Resolver that do not come from the catalogue.
@@ -58,7 +57,7 @@ func (g *Grouping) Resolve(pushes []Push) Snapshot {
 	}
 	s.Devices = order(slices.Clone(g.all))
 	g.distrustShared(s.Devices)
-	stable.Sort(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
+	slices.SortStableFunc(s.Withheld, func(a, b Withheld) int { return compareKeys(a.Key, b.Key) })
 	return s
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/stable"
 )
 
 // Push is what the vendor's own software says about a product, for a limited time.
@@ -443,7 +442,7 @@ func (s *state) viewLeases() []Lease {
 		}
 		out = append(out, Lease{Push: l.Push, Until: l.until, Units: units})
 	}
-	stable.Sort(out, func(a, b Lease) int {
+	slices.SortStableFunc(out, func(a, b Lease) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Serial, b.Serial), cmp.Compare(a.Owner, b.Owner))
 	})
 	return out

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/stable"
 )
 
 // Record writes a recording: what is known already, then everything that the Engine is told and
@@ -112,7 +111,7 @@ func (s *state) initialInputs() []timedRecord {
 	for _, src := range s.sources {
 		src.initialInputs(s.now, s.opts.RemovalGrace, add)
 	}
-	stable.Sort(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(list, func(a, b timedRecord) int { return a.at.Compare(b.at) })
 	if p := s.paused; p != nil {
 		add(s.now, Input{Pause: p.remaining(s.now)})
 	}
@@ -159,7 +158,7 @@ func (src *source) initialInputs(now time.Time, grace time.Duration, add func(ti
 	list := src.endpoints
 	begin := cmp.Or(src.failedAt, now)
 	byEnd := func(a, b leavingEndpoint) int { return a.shownUntil.Compare(b.shownUntil) }
-	leaving := stable.Sort(slices.Collect(maps.Values(src.leaving)), byEnd)
+	leaving := slices.SortedStableFunc(maps.Values(src.leaving), byEnd)
 	if len(leaving) > 0 {
 		begin = leaving[0].shownUntil.Add(-grace)
 	}

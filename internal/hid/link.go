@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/stable"
 )
 
 // links returns the link_state of each unit, as devices.Resolver derives it from the readings: the first
@@ -58,7 +57,7 @@ func (t *Tracker) updateLinks(at, now time.Time) {
 	t.setLinks(now)
 	units := maps.Clone(t.changes.linkStates)
 	maps.Copy(units, before)
-	for _, u := range stable.Sort(slices.Collect(maps.Keys(units)), unit.compare) {
+	for _, u := range slices.SortedStableFunc(maps.Keys(units), unit.compare) {
 		if before[u] != t.changes.linkStates[u] {
 			t.linkChanged(u, before[u], t.changes.linkStates[u], at, now)
 		}

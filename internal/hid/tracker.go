@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/stable"
 )
 
 // Tracker applies the rules to all devices and holds the states. It is not safe for concurrent use.
@@ -313,7 +312,7 @@ func (t *Tracker) Requests() []Request {
 		out = append(out, d.requests...)
 		d.requests = nil
 	}
-	stable.Sort(out, func(a, b Request) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(out, func(a, b Request) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
-	"sidetone/internal/stable"
 	"sidetone/internal/texts"
 	"sidetone/internal/timeline"
 )
@@ -352,7 +351,7 @@ func (b *builder) rows() (list []Row, older int) {
 		}
 	}
 	slices.Reverse(all)
-	stable.Sort(all, func(x, y entry) int { return y.change.At.Compare(x.change.At) })
+	slices.SortStableFunc(all, func(x, y entry) int { return y.change.At.Compare(x.change.At) })
 	older = max(0, len(all)-maxRows)
 	for _, p := range all[:len(all)-older] {
 		l, c := *p.lane, *p.change

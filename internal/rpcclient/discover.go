@@ -14,7 +14,6 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
-	"sidetone/internal/stable"
 )
 
 // location is where one client process listens: on an IPC socket, a port or both.
@@ -111,7 +110,7 @@ func (c *Client) scanSockets(ctx context.Context) []foundSocket {
 	for path, d := range c.unreachable {
 		c.notes = append(c.notes, health.Wrap(d.err, health.SocketUnreachable, health.Warning, health.Args{"path": path}).Condition)
 	}
-	stable.Sort(c.notes, func(a, b health.Condition) int {
+	slices.SortStableFunc(c.notes, func(a, b health.Condition) int {
 		return strings.Compare(health.English.Phrase(a), health.English.Phrase(b))
 	})
 	return found
@@ -198,7 +197,7 @@ func (c *Client) scanPorts(ctx context.Context) []local.Listener {
 	case machine.HidesListeners():
 		listeners = append(listeners, c.unlisted.listeners(c.opts().Ports, listeners)...)
 	}
-	stable.Sort(listeners, func(a, b local.Listener) int {
+	slices.SortStableFunc(listeners, func(a, b local.Listener) int {
 		return slices.Index(c.opts().Ports, a.Port) - slices.Index(c.opts().Ports, b.Port)
 	})
 	for _, p := range c.peers {

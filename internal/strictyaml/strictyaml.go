@@ -12,8 +12,6 @@ package strictyaml
 import (
 	"reflect"
 	"slices"
-
-	"sidetone/internal/stable"
 )
 
 // MaxSize is the size in bytes above which a file is refused.
@@ -51,7 +49,7 @@ func (d *Document) decode(data []byte, into any) (*Document, []Problem) {
 	}
 	decoding := &decoder{doc: d}
 	decoding.value(d.root, "$", v)
-	stable.Sort(decoding.problems, Compare)
+	slices.SortStableFunc(decoding.problems, Compare)
 	return d, decoding.problems
 }
 

@@ -2,12 +2,12 @@ package timeline
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/stable"
 )
 
 // Continue replaces what the ring holds, which is only of the moment since its start, by the history of another ring, and continues its
@@ -39,7 +39,8 @@ func (r *Ring) Continue(before Timeline) {
 			steps = append(steps, step{l, c})
 		}
 	}
-	for _, s := range stable.Sort(steps, func(a, b step) int { return a.At.Compare(b.At) }) {
+	slices.SortStableFunc(steps, func(a, b step) int { return a.At.Compare(b.At) })
+	for _, s := range steps {
 		l := r.lane(s.of.key(), s.of.Name)
 		if l == nil {
 			continue

@@ -10,7 +10,6 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
-	"sidetone/internal/stable"
 )
 
 // store holds lanes and their changes. A change is a few numbers: values and texts, which many have in common, are kept once.
@@ -223,7 +222,7 @@ func (s *store) compact() {
 
 // show returns all lanes, with times of the wall clock.
 func (s *store) show(wall func(time.Duration) time.Time) []Lane {
-	order := stable.Sort(slices.Clone(s.ids), (*lane).compare)
+	order := slices.SortedStableFunc(slices.Values(s.ids), (*lane).compare)
 	place := make([]int, len(order)) // by lane.id
 	lanes := make([]Lane, len(order))
 	for i, l := range order {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"sidetone/internal/stable"
 )
 
 // preparsedHeader is the beginning of preparsed data. The layout is not documented, but has been the same since Windows XP, and
@@ -113,9 +111,10 @@ func readCaps(b []byte, first, end int) ([]preparsedCap, error) {
 		}
 		caps = append(caps, c)
 	}
-	return stable.Sort(caps, func(a, b preparsedCap) int {
+	slices.SortStableFunc(caps, func(a, b preparsedCap) int {
 		return cmp.Or(cmp.Compare(a.ReportID, b.ReportID), cmp.Compare(a.start(), b.start()), cmp.Compare(a.Index, b.Index))
-	}), nil
+	})
+	return caps, nil
 }
 
 // start returns the offset of the field in bits, from the first byte of the report.

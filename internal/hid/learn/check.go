@@ -7,7 +7,6 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
-	"sidetone/internal/stable"
 )
 
 // maxChecked is how many candidates of one search are checked, best first.
@@ -15,7 +14,7 @@ const maxChecked = 24
 
 // accept returns the candidates that pass the check.
 func (l *analysis) accept(list []candidate) (out []candidate) {
-	stable.Sort(list, candidate.compare)
+	slices.SortStableFunc(list, candidate.compare)
 	for _, c := range list[:min(len(list), maxChecked)] {
 		if l.acceptOne(&c) {
 			out = append(out, c)

@@ -12,7 +12,6 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
 	"sidetone/internal/hid"
-	"sidetone/internal/stable"
 )
 
 // Result is what can be concluded from a Session.
@@ -108,7 +107,7 @@ func (l *analysis) proposals() []Proposal {
 			}
 		}
 	}
-	stable.Sort(found, candidate.compare)
+	slices.SortStableFunc(found, candidate.compare)
 	if len(found) > 0 && !found[0].rank.toggle {
 		found = slices.DeleteFunc(found, func(c candidate) bool { return c.rank.toggle })
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 
 	syswindows "golang.org/x/sys/windows"
 
@@ -11,7 +12,6 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/windows"
-	"sidetone/internal/stable"
 )
 
 // videoCameras is KSCATEGORY_VIDEO_CAMERA, which excludes the infrared cameras for face recognition.
@@ -49,7 +49,8 @@ func (c *source) List(context.Context) ([]devices.Endpoint, error) {
 	for _, i := range interfaces {
 		endpoints = append(endpoints, endpointOf(i, windows.PropertiesOf(i.Instance), windows.Identify(i.Instance, windows.Parent)))
 	}
-	return stable.Sort(endpoints, func(a, b devices.Endpoint) int { return cmp.Compare(a.ID, b.ID) }), nil
+	slices.SortStableFunc(endpoints, func(a, b devices.Endpoint) int { return cmp.Compare(a.ID, b.ID) })
+	return endpoints, nil
 }
 
 // endpointOf converts what Windows knows of a camera. The id is the symbolic link with which programs open it.

@@ -13,7 +13,6 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
-	"sidetone/internal/stable"
 	"sidetone/internal/strictyaml"
 )
 
@@ -123,6 +122,6 @@ func decodeEndpoints(file string, data []byte) ([]devices.Endpoint, []strictyaml
 			first[e.Key()] = i
 		}
 	}
-	stable.Sort(problems, strictyaml.Compare)
+	slices.SortStableFunc(problems, strictyaml.Compare)
 	return content.Endpoints, problems
 }

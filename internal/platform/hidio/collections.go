@@ -12,7 +12,6 @@ import (
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 	"sidetone/internal/platform/windows"
-	"sidetone/internal/stable"
 )
 
 // collection is a top-level collection of a HID interface. Windows makes a node of each. All its reports of a kind are as long as the
@@ -69,7 +68,8 @@ func joinCollections(found map[string]described) ([]entry, map[string][]*collect
 	for i := range entries {
 		entries[i].device.Descriptor = joinDescriptors(nodes[entries[i].device.Node])
 	}
-	return stable.Sort(entries, func(a, b entry) int { return cmp.Compare(a.device.Node, b.device.Node) }), nodes
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.device.Node, b.device.Node) })
+	return entries, nodes
 }
 
 // joinDescriptors returns the descriptor of several collections, or nil if one of theirs is unknown: a partial one would be wrong.

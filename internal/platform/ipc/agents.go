@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"syscall"
 	"time"
-
-	"sidetone/internal/stable"
 )
 
 // Agent is a running agent of this user.
@@ -29,7 +28,7 @@ func Agents(ctx context.Context, getenv func(string) string) ([]Agent, error) {
 			list = append(list, Agent{vendor, address})
 		}
 	}
-	stable.Sort(list, func(a, b Agent) int { return cmp.Compare(a.Vendor, b.Vendor) })
+	slices.SortStableFunc(list, func(a, b Agent) int { return cmp.Compare(a.Vendor, b.Vendor) })
 	return list, err
 }
 

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-
-	"sidetone/internal/stable"
 )
 
 // reach127 are the local addresses on which a listener accepts connections to 127.0.0.1, in the order in which the kernel prefers them. A
@@ -32,7 +30,7 @@ func reachable(rows []tcpRow, ports []int) []tcpRow {
 	rows = slices.DeleteFunc(rows, func(r tcpRow) bool {
 		return !slices.Contains(reach127, r.local.Addr()) || !slices.Contains(ports, int(r.local.Port()))
 	})
-	stable.Sort(rows, func(a, b tcpRow) int {
+	slices.SortStableFunc(rows, func(a, b tcpRow) int {
 		return cmp.Or(
 			cmp.Compare(a.local.Port(), b.local.Port()),
 			cmp.Compare(slices.Index(reach127, a.local.Addr()), slices.Index(reach127, b.local.Addr())),
