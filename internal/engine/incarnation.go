@@ -96,10 +96,11 @@ func (inc *incarnation) forgetPast() {
 	}
 }
 
-// departure is when a unit has left.
+// departure is when a unit has left. One that is only still reported has left: if it comes back that is another incarnation.
 type departure struct {
 	Product string    `json:"product"`
 	Serial  string    `json:"serial,omitempty"`
+	Listed  bool      `json:"listed,omitempty"` // it had endpoints
 	At      time.Time `json:"at"`
 }
 
@@ -134,6 +135,8 @@ func (s *state) sight(u devices.Unit) {
 	}
 	t := transitions.After(inc.presence, inc.look(u))
 	switch t.Then {
+	case leaves:
+		s.depart(inc)
 	case another:
 		s.depart(inc)
 		inc = &incarnation{product: u.Product, key: u.Key, since: s.now, proofs: inc.proofs}
@@ -152,28 +155,28 @@ func (s *state) sight(u devices.Unit) {
 	}
 }
 
-// depart ends an incarnation.
+// depart ends an incarnation, or notes that it has left although its endpoints are still reported.
 func (s *state) depart(inc *incarnation) {
-	if inc.presence == gone {
+	was := inc.presence
+	inc.presence = gone
+	if was == gone || was == leaving {
 		return
 	}
-	inc.presence = gone
 	s.departures = slices.DeleteFunc(s.departures, func(d departure) bool {
 		return s.now.Sub(d.At) >= lateness || d.Product == inc.product && d.Serial == inc.serial
 	})
-	s.departures = append(s.departures, departure{inc.product, inc.serial, s.now})
+	s.departures = append(s.departures, departure{inc.product, inc.serial, was == listed, s.now})
 }
 
-// wasThere reports whether a push that finds no unit may be about one that has just left, or that is switched off.
-func (s *state) wasThere(p Push) bool {
-	fits := func(serial string) bool { return p.Serial == "" || serial == p.Serial }
-	for _, inc := range s.units {
-		if inc.product == p.Product && inc.presence == leaving && fits(inc.serial) {
-			return true
-		}
+// isOfPast reports whether a push may be about a unit that has just left. If the push finds no unit, that is any one, also one that is
+// switched off; if it finds one, that is one that had endpoints and left while the found one was there: the software may not have noticed.
+func (s *state) isOfPast(p Push, found []devices.Unit) bool {
+	if len(found) == 0 && s.grouping().SwitchedOff(p.Product, p.Serial) {
+		return true
 	}
-	return s.grouping().SwitchedOff(p.Product, p.Serial) || slices.ContainsFunc(s.departures, func(d departure) bool {
-		return d.Product == p.Product && s.now.Sub(d.At) < lateness && fits(d.Serial)
+	return slices.ContainsFunc(s.departures, func(d departure) bool {
+		fits := d.Product == p.Product && (p.Serial == "" || p.Serial == d.Serial) && s.now.Sub(d.At) < lateness
+		return fits && (len(found) == 0 || d.Listed && s.units[found[0].Key].since.Before(d.At))
 	})
 }
 

@@ -610,6 +610,57 @@ func TestPushJustAfterItsHeadsetHasLeft(t *testing.T) {
 	}
 }
 
+// Software may say something of a headset that has just left, and that another one like it stays. It is not kept, and only ends what the same
+// software said otherwise before.
+func TestPushBesideAHeadsetThatHasJustLeft(t *testing.T) {
+	a, other := headsetAt("a"), headsetAt("b")
+	see := func(list ...devices.Endpoint) func(*bench) { return func(b *bench) { b.see("audio", list...) } }
+	say := func(v devices.Tri) func(*bench) {
+		return func(b *bench) {
+			_, err := b.Push(suite(time.Hour, flags{devices.HardwareMute: v}))
+			require.NoError(b.t, err)
+		}
+	}
+	wait := func(d time.Duration) func(*bench) { return func(b *bench) { b.pass(d) } }
+	hidOf := func(kind hid.EventKind) func(*bench) {
+		return func(b *bench) {
+			b.HID(hid.Event{Kind: kind, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
+				Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Container: "usb:c",
+			}})
+		}
+	}
+	type steps []func(*bench)
+	for name, c := range map[string]struct {
+		happens steps
+		a, b    devices.Tri
+	}{
+		"the same, while it is reported":      {steps{see(a), say(yes), see(), say(yes)}, yes, untold},
+		"it comes back":                       {steps{see(a), say(yes), see(), say(yes), see(a)}, untold, untold},
+		"the contrary, while it is reported":  {steps{see(a), say(yes), see(), say(devices.False)}, untold, untold},
+		"of which was nothing said, reported": {steps{see(a), see(), say(yes), see(a)}, untold, untold},
+		"another one stays":                   {steps{see(a, other), wait(1), see(other), say(yes)}, untold, untold},
+		"it stays, some seconds later":        {steps{see(a, other), wait(1), see(other), wait(lateness - time.Second), say(yes)}, untold, untold},
+		"it stays, much later":                {steps{see(a, other), wait(1), see(other), wait(lateness), say(yes)}, untold, yes},
+		"it had the same said of it":          {steps{see(other), say(yes), wait(1), see(a, other), wait(1), see(other), say(yes)}, untold, yes},
+		"it had the contrary said of it": {
+			steps{see(other), say(yes), wait(1), see(a, other), wait(1), see(other), say(devices.False)}, untold, untold,
+		},
+		"it has come since":         {steps{see(a), see(), wait(grace), see(other), say(yes)}, untold, yes},
+		"it has come in its place":  {steps{see(a), see(other), say(yes)}, untold, yes},
+		"which never had any sound": {steps{hidOf(hid.Attached), wait(time.Minute), see(other), wait(time.Minute), hidOf(hid.Gone), say(yes)}, untold, yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				for _, happen := range c.happens {
+					happen(b)
+				}
+				mutes := b.mutes()
+				require.Equal(t, []devices.Tri{c.a, c.b}, []devices.Tri{mutes["Mic a"], mutes["Mic b"]})
+			})
+		})
+	}
+}
+
 // The sound server may miss that a headset is unplugged and plugged in again, or be away itself; its HID device does not.
 func TestPushEndsWithAPluggingInThatTheSoundMissed(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -150,19 +150,21 @@ func (s *state) push(p Push) (Pushed, error) {
 		s.dropReplaced(p)
 		return Pushed{}, &AmbiguousError{p.Product, found}
 	}
+	left := len(found) < 2 && s.isOfPast(p, found)
+	if left {
+		s.dropReplaced(p)
+		p.State, found = takenBack(p.State), nil
+	}
 	l, err := s.leaseFor(p)
 	if err != nil {
 		return Pushed{}, err
 	}
-	left := len(found) == 0 && s.wasThere(p)
-	if left {
-		p.State = takenBack(p.State)
-	}
-	if l.candidates > 0 || l.of != nil && len(found) < 2 && (len(found) == 0 || s.units[found[0].Key] != l.of) {
+	isOther := l.of != nil && len(found) < 2 && (len(found) == 0 || s.units[found[0].Key] != l.of)
+	if !left && (l.candidates > 0 || isOther) {
 		l.State, l.Since, l.said = nil, nil, nil // that was about an unknown unit, or one that has left
 	}
 	l.renew(p, s.now)
-	if len(found) < 2 {
+	if !left && len(found) < 2 {
 		s.bind(l, found)
 	}
 	s.dirty = true
@@ -171,7 +173,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	if l.of != nil && l.of.presence != listed {
 		out.Units = 0
 	}
-	if len(l.State) > 0 {
+	if len(l.State) > 0 && !left {
 		out.Until = l.until
 	}
 	if len(found) == 0 && p.Serial != "" {
@@ -207,7 +209,7 @@ func (l *lease) saidBefore(p Push) bool {
 // overtook reports whether p comes after a later push over its connection.
 func (l *lease) overtook(p Push) bool { return p.Holder == l.holder && p.Seq != 0 && p.Seq < l.seq }
 
-// dropReplaced takes back what p's software no longer says, although p itself is refused because it may mean several units.
+// dropReplaced takes back what p's software no longer says, although p itself does not count because it may mean another unit.
 func (s *state) dropReplaced(p Push) {
 	s.endLeases(func(l *lease, f devices.Field) bool {
 		v, says := p.State[f]

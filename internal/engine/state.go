@@ -30,6 +30,7 @@ type sequel string
 
 const (
 	same    sequel = ""
+	leaves  sequel = "what is said of it from now on is not kept"
 	another sequel = "it is another incarnation: what was said before has ended"
 	ends    sequel = "what was said of it has ended"
 )
@@ -44,8 +45,8 @@ var transitions = transition.Table[presence, sighting, sequel]{
 	line(seenSilent, nil, silent, same),
 	line(backListed, nil, listed, another),
 	line(backSilent, nil, silent, another),
-	line(lingers, []presence{gone}, "", same),
-	line(lingers, nil, leaving, same),
+	line(lingers, []presence{leaving, gone}, "", same),
+	line(lingers, nil, leaving, leaves),
 	line(absent, []presence{gone}, "", same),
 	line(absent, nil, gone, ends),
 }
