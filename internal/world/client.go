@@ -310,7 +310,11 @@ func (k *client) onPayload(p fakeserver.Payload) {
 // isFarewell reports whether the list may be the farewell over a transport that new settings exclude, over a socket that is hidden when
 // they come, or where only the first client is served, to one that answers late and has to make room. mu is held.
 func (k *client) isFarewell(list string) bool {
-	return (k.desk.reloaded || k.desk.set.First) && (list == canonical(nil) || list == unmuted(k.desk.history[max(k.lastTaken, 0)]))
+	may := k.desk.reloaded || k.desk.set.First
+	if len(k.desk.history) == 0 { // of the agent before
+		return may && list == canonical(nil)
+	}
+	return may && (list == canonical(nil) || list == unmuted(k.desk.history[max(k.lastTaken, 0)]))
 }
 
 // wasQueued reports whether an agent that has ended may have sent the list, or left it as its farewell, while the client
