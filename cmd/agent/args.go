@@ -14,6 +14,9 @@ import (
 	"sidetone/internal/strictyaml"
 )
 
+// goneFlags is what replaces the flags of earlier versions that belong to no setting.
+var goneFlags = map[string]string{"until-login": "a pause lasts until 'resume', or for the time of --for"}
+
 // flagError marks a flag error as bad input, and says what replaces the flag, or suggests the most similar one.
 func flagError(cmd *cobra.Command, err error) error {
 	near := ""
@@ -21,7 +24,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 		name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
-		near = cmp.Or(config.Gone(name), strictyaml.Suggest("--"+name, flags))
+		near = cmp.Or(config.Gone(name), goneFlags[name], strictyaml.Suggest("--"+name, flags))
 		if near != "" {
 			near = ", " + near
 		}

@@ -72,6 +72,7 @@ func TestBadInput(t *testing.T) {
 		{name: "misspelt flag", args: "run --catalog acme.yaml", want: []string{"--catalog", `did you mean "--catalogue"?`, "sidetone run --help"}},
 		{name: "flag with one dash", args: "version -json", want: []string{`did you mean "--json"?`}},
 		{name: "flag that is gone", args: "run --state-file x", want: []string{"unknown flag: --state-file, push.state_file is gone: push over"}},
+		{name: "flag of a verb that is gone", args: "pause --until-login", want: []string{"unknown flag: --until-login, a pause lasts until 'resume'"}},
 		{name: "unknown flag", args: "version --xml", want: []string{"unknown flag: --xml, want one of: --help, --json, --lang (see"}},
 		{name: "fewer lines than none", args: "service logs -n -5", want: []string{"--lines -5: want 0 or more"}},
 		{name: "push of nothing", args: "push", want: []string{"name PRODUCT and FLAG=true|false|clear (see 'sidetone push --help')"}},

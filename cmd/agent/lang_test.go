@@ -50,7 +50,7 @@ func TestEveryVerbInEveryLanguage(t *testing.T) {
 	p.Session(control.Session{State: "slow", Port: 6463, Since: doctortest.Now, Muted: []string{"Mic"}})
 	p.Resolve(t)
 	p.Status.Vendor, p.Status.Catalogue = "Acme Audio", "acme.yaml"
-	p.Status.Products, p.Status.Pause = control.ProductsOf(p.Devices.Reported), &control.Pause{UntilLogin: true}
+	p.Status.Products, p.Status.Pause = control.ProductsOf(p.Devices.Reported), &control.Pause{}
 	p.Status.Conditions = control.ConditionsOf(doctor.Standing(p.Facts))
 	for _, lang := range texts.Shipped.Languages() {
 		say := health.Texts{Printer: texts.For(lang)}

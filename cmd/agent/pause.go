@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,32 +10,26 @@ import (
 )
 
 func pauseCommand() *cobra.Command {
-	var r control.PauseRequest
 	var length time.Duration
 	cmd := askCommand(&cobra.Command{
 		Use:   "pause",
 		Short: "Pause reporting to clients for a while",
 		Long: `Clients get an empty list, or with the setting pause.list the devices without their mute, until
-'sidetone resume', until the time of --for is over, or until the next log-in. 'sidetone status' still
-shows what is known, and says that reporting is paused. Restarting the agent does not end a pause.
+'sidetone resume', or until the time of --for is over. 'sidetone status' still shows what is known,
+and says that reporting is paused. Restarting the agent does not end a pause.
 
 Exit code 1 if no agent runs, or if the pause cannot be stored for its next start: then nothing is paused.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error {
-		switch {
-		case length != 0 && r.UntilLogin:
-			return badInput(errors.New("give one of --for and --until-login"))
-		case length != 0 && (length < time.Millisecond || length > control.MaxPause):
+		if length != 0 && (length < time.Millisecond || length > control.MaxPause) {
 			return badInput(fmt.Errorf("--for %v: want 1ms to %v", length, control.MaxPause))
 		}
-		r.ForMS = length.Milliseconds()
-		p, err := c.Pause(cmd.Context(), r)
+		p, err := c.Pause(cmd.Context(), control.PauseRequest{ForMS: length.Milliseconds()})
 		if err == nil {
 			fmt.Fprintln(cmd.OutOrStdout(), words{Texts: wordsFor(cmd)}.pause(p))
 		}
 		return err
 	})
 	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 1h; 0: until 'sidetone resume'")
-	cmd.Flags().BoolVar(&r.UntilLogin, "until-login", false, "until the next log-in")
 	return cmd
 }
 

@@ -99,10 +99,7 @@ func (w words) origin(f devices.Flag, hasSource bool) string {
 // pause says until when reporting is paused, and what clients see meanwhile.
 func (w words) pause(p control.Pause) string {
 	args := texts.Args{}
-	switch {
-	case p.UntilLogin:
-		args["login"] = "true"
-	case !p.Until.IsZero():
+	if !p.Until.IsZero() {
 		args["until"] = p.Until.Local().Format(time.DateTime)
 	}
 	if p.List == devices.PauseUnmuted {

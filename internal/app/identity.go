@@ -14,8 +14,8 @@ import (
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
+	"sidetone/internal/platform/files"
 	"sidetone/internal/platform/ipc"
-	"sidetone/internal/platform/keep"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/system"
 	"sidetone/internal/rpcclient"
@@ -57,7 +57,7 @@ func (a *App) clientMemory() rpcclient.Store {
 		a.log.Warn("the next agent will not know which clients have answered", "reason", err)
 		return nil
 	}
-	return keep.File(filepath.Join(folder, "clients.json"))
+	return files.Text(filepath.Join(folder, "clients.json"))
 }
 
 // ownBrand reads the brand file beside this program; nil: there is none.

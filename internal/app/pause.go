@@ -3,7 +3,6 @@ package app
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
-	"sidetone/internal/platform/keep"
+	"sidetone/internal/platform/files"
 )
 
 // Pause stops telling clients what is known, and keeps the pause for the next start of the agent. If it cannot be kept, nothing changes: a
@@ -19,7 +18,7 @@ import (
 func (a *App) Pause(r control.PauseRequest) (control.Pause, error) {
 	a.pausing.Lock()
 	defer a.pausing.Unlock()
-	p := engine.Pause{For: engine.Span(time.Duration(r.ForMS) * time.Millisecond), UntilLogin: r.UntilLogin}
+	p := engine.Pause{For: engine.Span(time.Duration(r.ForMS) * time.Millisecond)}
 	if err := a.keepPause(p, time.Now().Round(0).Add(time.Duration(p.For))); err != nil {
 		a.log.Warn("reporting is not paused", "reason", err)
 		return control.Pause{}, err
@@ -47,23 +46,19 @@ func pauseOf(p *engine.Paused, list devices.PauseList) *control.Pause {
 	if p == nil {
 		return nil
 	}
-	return &control.Pause{Until: p.Until.Round(0), UntilLogin: p.UntilLogin, List: list}
+	return &control.Pause{Until: p.Until.Round(0), List: list}
 }
 
-// keptPause is a pause in its file. One until the next log-in is kept in a place that is emptied at the end of the session, which tells a
-// log-in from a mere start of the agent. Where there is no such place it ends with the agent, which starts at log-in.
+// keptPause is a pause in its file.
 type keptPause struct {
-	Until time.Time   `json:"until,omitzero"` // zero: until somebody ends it, or the next log-in
+	Until time.Time   `json:"until,omitzero"` // zero: until somebody ends it
 	For   engine.Span `json:"for,omitzero"`   // its whole length, which a clock that was set back does not extend
 }
 
-func (a *App) pausePlace(untilLogin bool) (keep.Text, error) {
-	const name = "pause.json"
+// pauseFile is where a pause outlasts the agent.
+func (a *App) pauseFile() (files.Text, error) {
 	folder, err := a.stateFolder()
-	if untilLogin {
-		return keep.UntilLogOff(a.opts.Host.Getenv, a.opts.Settings.Identity.ID, folder, name)
-	}
-	return keep.File(filepath.Join(folder, name)), err
+	return files.Text(filepath.Join(folder, "pause.json")), err
 }
 
 // keepPause replaces the pause that is kept. After an error the one before is still kept.
@@ -76,47 +71,32 @@ func (a *App) keepPause(p engine.Pause, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	place, err := a.pausePlace(p.UntilLogin)
-	if p.UntilLogin && errors.Is(err, errors.ErrUnsupported) { // it ends with the agent
-		return a.forgetPause()
-	}
+	file, err := a.pauseFile()
 	if err != nil {
-		return notKept("the user's folder for it", p.UntilLogin, err)
+		return notKept("the user's folder for it", err)
 	}
-	if err = place.Write(text); err != nil {
-		return notKept(place.String(), p.UntilLogin, err)
+	if err = file.Write(text); err != nil {
+		return notKept(string(file), err)
 	}
 	a.pauseKept = true
-	other, missing := a.pausePlace(!p.UntilLogin)
-	if missing != nil || other.String() == place.String() {
-		return nil
-	}
-	if err = other.Remove(); err != nil { // the next start would find both
-		_ = place.Remove()
-		return notKept(other.String(), false, err)
-	}
 	return nil
 }
 
 // notKept refuses a pause that cannot be kept in that place.
-func notKept(place string, untilLogin bool, err error) error {
+func notKept(place string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
-	remedy := "make that possible, and pause again"
-	if !untilLogin {
-		remedy += "; a pause until the next log-in is kept elsewhere"
-	}
-	return conflict("nothing was changed, as the pause cannot be kept in %s and would end unnoticed with this agent (%v): %s",
-		place, err, remedy)
+	return conflict("nothing was changed, as the pause cannot be kept in %s and would end unnoticed with this agent (%v): "+
+		"make that possible, and pause again", place, err)
 }
 
-func (a *App) forgetPause() (err error) {
-	for _, untilLogin := range []bool{false, true} {
-		if place, missing := a.pausePlace(untilLogin); missing == nil {
-			err = errors.Join(err, place.Remove())
-		}
+func (a *App) forgetPause() error {
+	file, err := a.pauseFile()
+	if err != nil {
+		return nil // without a folder there is no file
 	}
+	err = file.Remove()
 	a.pauseKept = err != nil
 	return err
 }
@@ -139,36 +119,32 @@ func (a *App) forgetEndedPause() {
 
 // keptPause returns the pause that a previous agent has left; nil: none.
 func (a *App) keptPause() *engine.Pause {
-	for _, untilLogin := range []bool{false, true} {
-		place, err := a.pausePlace(untilLogin)
-		if err != nil {
-			continue
-		}
-		var kept keptPause
-		text, err := place.Read()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			if err = json.Unmarshal(text, &kept); err != nil {
-				err = fmt.Errorf("cannot read %s: %w", place, err)
-			}
-		}
-		if err != nil {
-			a.log.Warn("a pause is not kept up", "remedy", "remove "+place.String(), "reason", err)
-			continue
-		}
-		a.pauseKept = true
-		if kept.Until.IsZero() {
-			return &engine.Pause{UntilLogin: untilLogin}
-		}
-		longest := control.MaxPause
-		if kept.For > 0 {
-			longest = min(longest, time.Duration(kept.For))
-		}
-		if left := min(time.Until(kept.Until), longest); left > 0 {
-			return &engine.Pause{For: engine.Span(left)}
-		}
+	file, err := a.pauseFile()
+	if err != nil {
+		return nil
+	}
+	text, err := file.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var kept keptPause
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		a.log.Warn("a pause is not kept up", "remedy", "remove "+string(file), "reason", err)
+		return nil
+	}
+	a.pauseKept = true
+	if kept.Until.IsZero() {
+		return &engine.Pause{}
+	}
+	longest := control.MaxPause
+	if kept.For > 0 {
+		longest = min(longest, time.Duration(kept.For))
+	}
+	if left := min(time.Until(kept.Until), longest); left > 0 {
+		return &engine.Pause{For: engine.Span(left)}
 	}
 	return nil
 }

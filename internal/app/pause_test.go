@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"sidetone/internal/control"
 	"sidetone/internal/engine"
 	"sidetone/internal/testlab"
-	"sidetone/internal/testlab/ipctest"
 )
 
 // TestKeptPause: what an agent makes of the file that the one before has left, or that somebody has spoilt.
@@ -37,9 +35,9 @@ func TestKeptPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			a := &App{opts: Options{Settings: bareSettings(t), Host: Host{Getenv: func(string) string { return folder }}}, log: slog.New(slog.DiscardHandler)}
-			place, err := a.pausePlace(false)
+			file, err := a.pauseFile()
 			require.NoError(t, err)
-			path := place.String()
+			path := string(file)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			require.NoError(t, os.WriteFile(path, []byte(c.file), 0o600))
 			got := a.keptPause()
@@ -60,9 +58,9 @@ func TestKeptPause(t *testing.T) {
 // kept.
 func TestEndedPauseIsForgotten(t *testing.T) {
 	a := startApp(t, Options{Settings: bareSettings(t)})
-	place, err := a.pausePlace(false)
+	file, err := a.pauseFile()
 	require.NoError(t, err)
-	path := place.String()
+	path := string(file)
 	_, err = a.Pause(control.PauseRequest{ForMS: 200})
 	require.NoError(t, err)
 	require.FileExists(t, path)
@@ -76,37 +74,4 @@ func TestEndedPauseIsForgotten(t *testing.T) {
 	testlab.Eventually(t, "the Engine has ended", func() bool { return a.engine.View().Snapshot.Generation == 0 })
 	a.forgetEndedPause()
 	require.FileExists(t, path)
-}
-
-// TestPauseUntilTheNextLogIn outlasts a restart of the agent within the session: whoever looks after it starts it again after a crash.
-func TestPauseUntilTheNextLogIn(t *testing.T) {
-	if runtime.GOOS == "darwin" {
-		t.Skip("macOS has no place that ends with a log-in session")
-	}
-	folder := t.TempDir()
-	o := Options{Settings: bareSettings(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
-	o.Host.Getenv = func(name string) string { return filepath.Join(folder, name) }
-	o.Settings.Config.Control.Socket = ipctest.Path(t)
-	run := func(f func(*App)) {
-		t.Helper()
-		a, err := New(o)
-		require.NoError(t, err)
-		ended := make(chan error, 1)
-		go func() { ended <- a.Run(t.Context()) }()
-		defer func() {
-			a.stop()
-			require.NoError(t, <-ended)
-		}()
-		f(a)
-	}
-	run(func(a *App) {
-		_, err := a.Pause(control.PauseRequest{UntilLogin: true})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = a.forgetPause() })
-	})
-	run(func(a *App) {
-		require.Equal(t, &engine.Paused{UntilLogin: true}, a.engine.View().Paused)
-		a.Resume()
-	})
-	run(func(a *App) { require.Nil(t, a.engine.View().Paused) })
 }

@@ -16,9 +16,9 @@ import (
 // TestPauseThatCannotBeKept is refused: what is in force stays in force, and is what the next start finds.
 func TestPauseThatCannotBeKept(t *testing.T) {
 	a := startApp(t, Options{Settings: bareSettings(t)})
-	place, err := a.pausePlace(false)
+	file, err := a.pauseFile()
 	require.NoError(t, err)
-	folder := filepath.Dir(place.String())
+	folder := filepath.Dir(string(file))
 	block := func() {
 		require.NoError(t, os.Rename(folder, folder+"-aside"))
 		require.NoError(t, os.WriteFile(folder, nil, 0o600)) // where a folder is to be
@@ -33,7 +33,7 @@ func TestPauseThatCannotBeKept(t *testing.T) {
 		var refusal *control.Refusal
 		require.ErrorAs(t, err, &refusal)
 		require.ErrorIs(t, err, control.ErrConflict)
-		require.Contains(t, err.Error(), "nothing was changed, as the pause cannot be kept in "+place.String())
+		require.Contains(t, err.Error(), "nothing was changed, as the pause cannot be kept in "+string(file))
 		require.Contains(t, err.Error(), "(not a directory)")
 	}
 	block()

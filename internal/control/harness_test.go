@@ -76,7 +76,7 @@ func newFake() *fake {
 				},
 			},
 			Process:  &Process{MemoryBytes: 1 << 24, OpenFiles: 17, Goroutines: 30, Events: map[string]map[string]uint64{"delivered": {"ipc": 5}}},
-			LogLevel: "info", Pause: &Pause{Until: at(5), UntilLogin: true, List: devices.PauseUnmuted},
+			LogLevel: "info", Pause: &Pause{Until: at(5), List: devices.PauseUnmuted},
 			Conditions: ConditionsOf([]health.Condition{
 				{Code: health.SourceUnreadable, Severity: health.Problem, Subject: "camera", Because: []health.Condition{gone}},
 			}),
@@ -250,7 +250,7 @@ func (f *fake) Pause(r PauseRequest) (Pause, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.paused = r
-	return Pause{Until: at(5), UntilLogin: true, List: devices.PauseEmpty}, nil
+	return Pause{Until: at(5), List: devices.PauseEmpty}, nil
 }
 
 // HandOver answers for one vendor, and lets go.

@@ -2,7 +2,6 @@ package control
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -20,16 +19,9 @@ func parsePause(body []byte) (p PauseRequest, err error) {
 			}
 			return err
 		}},
-		{"until_login", false, func(v json.RawMessage, at string) error {
-			kind := kindOf(v)
-			if p.UntilLogin = kind == "true"; !p.UntilLogin && kind != "false" {
-				return fmt.Errorf("%s: want true or false, not %s", at, kind)
-			}
-			return nil
+		{"until_login", false, func(_ json.RawMessage, at string) error {
+			return fmt.Errorf("%s is gone: give for_ms, or nothing and end the pause by /v1/resume", at)
 		}},
 	})
-	if err == nil && p.ForMS > 0 && p.UntilLogin {
-		err = errors.New("$: want one of for_ms and until_login")
-	}
 	return p, err
 }

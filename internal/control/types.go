@@ -225,17 +225,15 @@ type Handover struct {
 // MaxPause is the longest pause that ends by itself.
 const MaxPause = 30 * 24 * time.Hour
 
-// PauseRequest is the body of POST /v1/pause. Without any member the pause lasts until somebody ends it.
+// PauseRequest is the body of POST /v1/pause. Without ForMS the pause lasts until somebody ends it.
 type PauseRequest struct {
-	ForMS      int64 `json:"for_ms,omitempty"`      // how long, in ms, at most MaxPause
-	UntilLogin bool  `json:"until_login,omitempty"` // until the user logs in the next time
+	ForMS int64 `json:"for_ms,omitempty"` // how long, in ms, at most MaxPause
 }
 
 // Pause is a pause that is in force.
 type Pause struct {
-	Until      time.Time         `json:"until,omitzero"` // absent: until somebody ends it, or the next log-in
-	UntilLogin bool              `json:"until_login,omitempty"`
-	List       devices.PauseList `json:"list"` // what clients get meanwhile
+	Until time.Time         `json:"until,omitzero"` // absent: until somebody ends it
+	List  devices.PauseList `json:"list"`           // what clients get meanwhile
 }
 
 // Problem is the body of every refusal. As an error of a Client it also is (errors.Is) the kind of

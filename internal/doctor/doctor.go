@@ -155,11 +155,8 @@ func (d *examination) paused() {
 		return
 	}
 	args := make(health.Args)
-	switch p := d.Status.Pause; {
-	case p.UntilLogin:
-		args["login"] = "true"
-	case !p.Until.IsZero():
-		until, layout := p.Until.In(d.Now.Location()), "15:04"
+	if end := d.Status.Pause.Until; !end.IsZero() {
+		until, layout := end.In(d.Now.Location()), "15:04"
 		if until.YearDay() != d.Now.YearDay() || until.Year() != d.Now.Year() {
 			layout = "2006-01-02 15:04"
 		}

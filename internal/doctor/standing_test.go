@@ -44,8 +44,8 @@ func TestStanding(t *testing.T) {
 			},
 			[]health.Code{health.AgentPaused},
 		},
-		"it is until the next log-in": {
-			func(p *doctortest.Machine) { p.Status.Pause = &control.Pause{UntilLogin: true} },
+		"it is until somebody ends it": {
+			func(p *doctortest.Machine) { p.Status.Pause = &control.Pause{} },
 			[]health.Code{health.AgentPaused},
 		},
 		"the speaker is": {func(p *doctortest.Machine) { p.Endpoints[1].Default = true }, nil},

@@ -69,7 +69,7 @@ func (in Input) aged(by Span) Input {
 		p.Seq = 0
 		in.Push = &p
 	case in.Pause != nil && in.Pause.For > 0:
-		in.Pause = &Pause{For: max(1, in.Pause.For-by), UntilLogin: in.Pause.UntilLogin}
+		in.Pause = &Pause{For: max(1, in.Pause.For-by)}
 	}
 	return in
 }

@@ -177,7 +177,7 @@ func TestAPauseIsHandedOver(t *testing.T) {
 		require.Empty(t, next.last())
 		b.pass(40*time.Minute + time.Second)
 		require.Len(t, next.last(), 1)
-		next.Pause(Pause{UntilLogin: true}) // as it may have found in a file
+		next.Pause(Pause{}) // as it may have found in a file
 		b.goOn(next)
 		require.Len(t, next.last(), 1)
 	})

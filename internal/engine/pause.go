@@ -9,18 +9,17 @@ import (
 // Pause asks to stop telling clients what is known for a while.
 type Pause struct {
 	For        Span `json:"for,omitempty"`         // 0: until somebody ends it
-	UntilLogin bool `json:"until_login,omitempty"` // for people, and for whoever keeps it: it is not to outlive the user's session
+	UntilLogin bool `json:"until_login,omitempty"` // of older recordings: as if For were 0
 }
 
 // Paused is a pause that is in force.
 type Paused struct {
-	Until      time.Time `json:"until,omitzero"` // zero: until somebody ends it
-	UntilLogin bool      `json:"until_login,omitempty"`
+	Until time.Time `json:"until,omitzero"` // zero: until somebody ends it
 }
 
 // remaining returns the rest of a pause.
 func (p *Paused) remaining(now time.Time) *Pause {
-	rest := &Pause{UntilLogin: p.UntilLogin}
+	rest := &Pause{}
 	if !p.Until.IsZero() {
 		rest.For = Span(p.Until.Sub(now))
 	}
@@ -32,7 +31,7 @@ func (s *state) pause(p *Pause) {
 	was := s.paused
 	s.paused = nil
 	if p != nil {
-		s.paused = &Paused{UntilLogin: p.UntilLogin}
+		s.paused = &Paused{}
 		if p.For > 0 {
 			s.paused.Until = s.now.Add(time.Duration(p.For))
 		}
@@ -40,7 +39,8 @@ func (s *state) pause(p *Pause) {
 	if was == nil && p == nil {
 		return
 	}
-	if s.dirty = true; p != nil {
+	s.dirty = true
+	if p != nil {
 		s.opts.Log.Info("reporting is paused", "until", s.paused.words())
 	} else {
 		s.opts.Log.Info("reporting goes on")
@@ -50,14 +50,10 @@ func (s *state) pause(p *Pause) {
 
 // words says until when, for the log.
 func (p *Paused) words() string {
-	switch {
-	case !p.Until.IsZero():
-		return p.Until.Round(0).Format(time.RFC3339)
-	case p.UntilLogin:
-		return "the next log-in"
-	default:
+	if p.Until.IsZero() {
 		return "somebody ends it"
 	}
+	return p.Until.Round(0).Format(time.RFC3339)
 }
 
 // subtractSleep shortens a pause by the time that the machine has slept, during which the clock of the process stood still.

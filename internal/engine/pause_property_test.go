@@ -167,7 +167,7 @@ func (w *twins) anything(r *rand.Rand) {
 		p := Pause{For: span}
 		w.paused, w.until = true, w.now.Add(time.Duration(span))
 		if r.IntN(2) == 0 {
-			p, w.until = Pause{UntilLogin: r.IntN(2) == 0}, time.Time{}
+			p, w.until = Pause{}, time.Time{}
 		}
 		w.tell(true, Input{Pause: &p})
 	default:

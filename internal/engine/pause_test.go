@@ -59,9 +59,9 @@ func TestPauseUntilSomebodyEndsIt(t *testing.T) {
 		b.Unpause() // there is none
 		mutedHeadset(b)
 		b.Pause(Pause{For: Span(time.Second)})
-		b.Pause(Pause{UntilLogin: true}) // in its place
+		b.Pause(Pause{}) // in its place
 		b.pass(1000 * time.Hour)
-		require.Equal(t, Paused{UntilLogin: true}, *b.View().Paused)
+		require.Equal(t, Paused{}, *b.View().Paused)
 		b.see("audio")
 		b.pass(grace)
 		b.see("audio", mic(devices.True))
@@ -114,7 +114,7 @@ func TestPauseIsRecorded(t *testing.T) {
 		stop, _ := b.Record("test", func(r Record) { records = append(records, r) })
 		b.see("audio", mic(devices.False))
 		b.pass(time.Minute)
-		b.Pause(Pause{UntilLogin: true})
+		b.Pause(Pause{})
 		b.Unpause()
 		stop()
 		out, err := replay(records, Settings{}, false)

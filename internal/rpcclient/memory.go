@@ -12,7 +12,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// Store keeps a short text that outlasts this process. keep.Text of the platform is one.
+// Store keeps a short text that outlasts this process. files.Text of the platform is one.
 type Store interface {
 	Read() ([]byte, error) // fs.ErrNotExist: there is none
 	Write([]byte) error    // replaces it as a whole

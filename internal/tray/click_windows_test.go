@@ -36,7 +36,7 @@ func placesOf(items []item) map[action]place {
 // TestEachRowCanBeClicked with the mouse, in menus of rows, too.
 func TestEachRowCanBeClicked(t *testing.T) {
 	s, _, _ := startTray(t, viewOf())
-	for _, which := range []string{"log_file", "paused", "paused_login", "down", "many_products", "right_to_left"} {
+	for _, which := range []string{"log_file", "paused", "paused_open", "down", "many_products", "right_to_left"} {
 		rows := menu(views[which], texts.For(texts.English))
 		s.drawn(frameOf(views[which], texts.English))
 		for action, at := range placesOf(rows) {

@@ -24,10 +24,9 @@ const (
 	actionAutostart action = "autostart"
 	actionQuit      action = "quit"
 
-	actionPause      action = "pause"
-	actionPauseHour  action = "pause_hour"
-	actionPauseLogin action = "pause_login"
-	actionResume     action = "resume"
+	actionPause     action = "pause"
+	actionPauseHour action = "pause_hour"
+	actionResume    action = "resume"
 )
 
 // item is a row of the menu.
@@ -230,14 +229,9 @@ func (b builder) sentence(text string) (rows []item) {
 // pause shows a pause, and offers to begin or end one.
 func (b builder) pause() []item {
 	up, paused := b.Agent == agentUp, b.Status.Pause
-	key := "tray.paused"
-	if paused != nil && paused.UntilLogin {
-		key = "tray.paused.next_login"
-	}
 	begin := item{Children: []item{
 		b.act(actionPause, "tray.pause.until_resumed", true),
 		{Action: actionPauseHour, Text: b.text("tray.pause.hours", texts.Args{"n": "1"})},
-		b.act(actionPauseLogin, "tray.pause.next_login", true),
 	}}
 	end := item{Action: actionResume}
 	switch {
@@ -246,7 +240,7 @@ func (b builder) pause() []item {
 	case up:
 		end = b.act(actionResume, "tray.resume", true)
 	}
-	return []item{b.lineIf(up && paused != nil, key, nil), begin, end}
+	return []item{b.lineIf(up && paused != nil, "tray.paused", nil), begin, end}
 }
 
 // logs is hidden if the log is not in a file.

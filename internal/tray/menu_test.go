@@ -121,10 +121,10 @@ var views = map[string]view{
 		conditions(health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: strings.Repeat("Mic ", 75)})),
 	"right_to_left": viewOf(products(headset(1, arabic, devices.True)), conditions(
 		health.Condition{Code: health.UserDefaultInput, Severity: health.Info, Subject: arabic})),
-	"paused":       viewOf(func(v *view) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
-	"paused_login": viewOf(func(v *view) { v.Status.Pause = &control.Pause{UntilLogin: true} }),
-	"log_file":     viewOf(func(v *view) { v.Status.LogFile = "/home/me/.local/state/sidetone/acme/agent.log" }),
-	"notice":       viewOf(func(v *view) { v.Notice = notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
+	"paused":      viewOf(func(v *view) { v.Status.Pause = &control.Pause{Until: time.Unix(1, 0)} }),
+	"paused_open": viewOf(func(v *view) { v.Status.Pause = &control.Pause{} }),
+	"log_file":    viewOf(func(v *view) { v.Status.LogFile = "/home/me/.local/state/sidetone/acme/agent.log" }),
+	"notice":      viewOf(func(v *view) { v.Notice = notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
 }
 
 // TestMenus compares each menu with the expected one. Another language needs no change here.
@@ -284,7 +284,7 @@ func TestIconTellsWhatMattersMost(t *testing.T) {
 	for want, list := range map[icon.State][]string{
 		icon.Reporting: {"reporting", "default_input", "many_products"},
 		icon.Muted:     {"muted", "right_to_left"},
-		icon.NoClient:  {"no_client", "nothing", "paused", "paused_login"},
+		icon.NoClient:  {"no_client", "nothing", "paused", "paused_open"},
 		icon.Trouble:   {"trouble"},
 		icon.Down:      {"down", "starting", "silent"},
 	} {

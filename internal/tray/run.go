@@ -258,7 +258,7 @@ func (t *tray) act(ctx context.Context, a action) {
 		if err = t.copy(ctx); err == nil {
 			t.tell(ctx, func(v *view) { v.Notice = notice{Key: "tray.copied"} })
 		}
-	case actionPause, actionPauseHour, actionPauseLogin, actionResume:
+	case actionPause, actionPauseHour, actionResume:
 		err = t.pause(ctx, a)
 	case actionLogs:
 		err = t.show(ctx, filepath.Dir(t.currentView(ctx).logFile()))
@@ -335,8 +335,6 @@ func (t *tray) pause(ctx context.Context, a action) error {
 		return t.agent.Resume(ctx)
 	case actionPauseHour:
 		request.ForMS = time.Hour.Milliseconds()
-	case actionPauseLogin:
-		request.UntilLogin = true
 	}
 	_, err := t.agent.Pause(ctx, request)
 	return err

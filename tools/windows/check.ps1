@@ -674,11 +674,6 @@ try {
         if ($restarts.Count -ne 3) { return Fail "it is restarted after $($restarts.Count) failures of 3" }
         Pass "$($privileges.Count) privileges, $($restarts.Count) restarts"
     }
-
-    Test-Rule 'W52' 'a pause until the next log-in outlasts the agent, and ends with the session' {
-        Ask 'Pause until the next log-in, end the agent in the Task Manager, wait for a minute; then log off and on.' `
-            'Was it paused after the minute, and is it no more now?'
-    }
 } finally {
     Remove-Item -LiteralPath $folder -Recurse -Force -ErrorAction SilentlyContinue
 }

@@ -2,7 +2,6 @@ package paths
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 )
 
@@ -19,11 +18,6 @@ const stateName = ""
 
 // stateBase returns "": state is kept beside the sockets.
 func stateBase(func(string) string) (string, error) { return "", nil }
-
-// SessionFolder returns errors.ErrUnsupported: no folder ends with the session.
-func SessionFolder(func(string) string, string) (string, error) {
-	return "", fmt.Errorf("folder of the session: %w", errors.ErrUnsupported)
-}
 
 // Downloads returns the user's download folder, where browsers may read a page.
 func Downloads(getenv func(string) string) (string, error) {

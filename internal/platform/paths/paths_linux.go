@@ -2,7 +2,6 @@ package paths
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,16 +42,6 @@ func stateBase(getenv func(string) string) (string, error) {
 		return filepath.Join(home, ".local", "state"), nil
 	}
 	return "", errors.New("state folder: neither XDG_STATE_HOME nor HOME is set to an absolute path")
-}
-
-// SessionFolder returns the folder of a vendor's agent that vanishes with the user's last log-in session, when the system removes the
-// user's runtime folder. errors.ErrUnsupported means that this user has none.
-func SessionFolder(getenv func(string) string, vendor string) (string, error) {
-	folder, err := AgentsFolder(getenv)
-	if err == nil && filepath.Base(folder) != "sidetone" {
-		err = fmt.Errorf("folder of the session: %w: %s outlives it", errors.ErrUnsupported, folder)
-	}
-	return filepath.Join(folder, vendor), err
 }
 
 // Downloads returns the user's download folder, where browsers may read a page.

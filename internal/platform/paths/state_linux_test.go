@@ -1,7 +1,6 @@
 package paths
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,17 +21,4 @@ func TestStateFolder(t *testing.T) {
 	env["HOME"] = ""
 	_, err := StateFolder(getenv, "sidetone", "acme")
 	require.Error(t, err)
-}
-
-// TestSessionFolder: what is below /tmp stays when the user logs out.
-func TestSessionFolder(t *testing.T) {
-	got, err := SessionFolder(func(string) string { return "/run/user/7" }, "acme")
-	require.NoError(t, err)
-	require.Equal(t, "/run/user/7/sidetone/acme", got)
-	_, err = SessionFolder(func(string) string { return "" }, "acme")
-	if folder := agentsFolder("/run/user", "/tmp"); folder[:5] == "/tmp/" {
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-	} else {
-		require.NoError(t, err)
-	}
 }
