@@ -308,7 +308,7 @@ func fieldValue(p *Parser, b byte) state {
 // endField is called at the end of each field of a head or trailer.
 func (p *Parser) endField() state {
 	h := &p.head
-	value := string(bytes.TrimRight(p.field.value, " \t"))
+	value := string(bytes.TrimRight(p.field.value, " ")) // a tab is a part of the value
 	switch strings.ToLower(string(p.field.name)) {
 	case "content-length":
 		n, ok := number(value, 10)

@@ -74,6 +74,24 @@ func served(tb testing.TB, out []byte) (n int) {
 	}
 }
 
+// TestEndsOfValues: a tab is not cut off as a space is, which Node.js 20 does not do either.
+func TestEndsOfValues(t *testing.T) {
+	for field, want := range map[string]int{ // requests served; -1: refused
+		"Content-Length: 2  ":                      2,
+		"Content-Length: 2\t":                      -1,
+		"Transfer-Encoding: chunked\t":             -1,
+		"Content-Length: 2\r\nConnection: close\t": 2,
+		"Content-Length: 2\r\nConnection: close  ": -1,
+	} {
+		request := "POST / HTTP/1.1\r\nHost: x\r\n" + field + "\r\n\r\n{}"
+		out, refusal := New().Feed([]byte(request + request))
+		require.Equal(t, want < 0, refusal != nil, "%q", field)
+		if want > 0 {
+			require.Equal(t, want, served(t, out), "%q", field)
+		}
+	}
+}
+
 func TestLimitsOfTheHead(t *testing.T) {
 	for size, refused := range map[int]bool{16383 - len("/Hostx") - len("X"): false, 16384 - len("/Hostx") - len("X"): true} {
 		_, refusal := New().Feed([]byte("GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", size) + "\r\n\r\n"))
