@@ -15,6 +15,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/rpcclient"
+	"sidetone/internal/rpcclient/session"
 )
 
 // tell pushes a state that is another each time.
@@ -95,7 +96,7 @@ func TestRecordingEnds(t *testing.T) {
 	for n := range 1000 {
 		tell(t, a, n)
 	}
-	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, RoundTrip: time.Second})
+	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC, Socket: "/s", Name: "Client", PID: 7}, Delivery: session.Delivery{RoundTrip: time.Second}})
 	cancel()
 	require.NoError(t, <-ended)
 	a.report.delivered(rpcclient.Delivery{To: rpcclient.Address{Transport: rpcclient.IPC}}) // nobody is there any more

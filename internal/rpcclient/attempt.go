@@ -11,6 +11,7 @@ import (
 	"sidetone/internal/health"
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // collectEnded handles the attempts that have ended.
@@ -48,7 +49,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	}
 	on := c.outcomeOf(p, r)
 	if on == onUnheard { // whoever had been behind the relay has ended, and its tokens with it
-		p.bucket.setFull(time.Time{})
+		p.bucket.SetFull(time.Time{})
 		c.memory.forget(c.keyOf(p, r.at))
 	}
 	if p.changedSince(r.at) || on == onUnheard {
@@ -93,7 +94,7 @@ func (c *Client) handleResult(p *peer, r *attempt) {
 	if state != Slow { // whose status still says what the client may hold
 		p.status = Session{State: state, Address: r.at.address("")}
 		if state == Refused && !p.changedSince(r.at) {
-			p.status.Muted = mutedIn(p.mayHold)
+			p.status.Muted = session.MutedIn(p.mayHold)
 		}
 	}
 	if r.err != nil && on != onInterrupted {
@@ -142,7 +143,7 @@ func (c *Client) outcomeOf(p *peer, r *attempt) outcome {
 
 // isUnsupported reports whether err shows a client that does not know the command.
 func isUnsupported(err error) bool {
-	return errors.Is(err, errUnsupported) || errors.Is(err, &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand})
+	return errors.Is(err, session.ErrUnsupported) || errors.Is(err, &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand})
 }
 
 // prune forgets the clients that have gone, and ends attempts that may not go on.

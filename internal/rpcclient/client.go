@@ -77,7 +77,7 @@ func (c *Client) Publish(s devices.Snapshot) {
 	defer c.mu.Unlock()
 	c.newest = &s
 	for _, p := range c.peers {
-		p.outbox.put(s)
+		p.outbox.Put(s)
 	}
 	c.newList.Notify()
 }
@@ -88,7 +88,7 @@ func (c *Client) Resend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
-		p.outbox.askResend()
+		p.outbox.AskResend()
 	}
 	c.resendAsked = true
 	c.scanSignal.Notify()
@@ -103,7 +103,7 @@ func (c *Client) Repeat() {
 	defer c.mu.Unlock()
 	for _, p := range c.peers {
 		if p.status.Transport != HTTP && p.status.State != Refused {
-			p.outbox.askRepeat()
+			p.outbox.AskRepeat()
 		}
 	}
 }

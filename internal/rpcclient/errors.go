@@ -6,6 +6,7 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // reasonOf returns err as a condition; nil for a nil error.
@@ -26,7 +27,7 @@ func codeOf(err error) health.Code {
 		return refusal.Health()
 	case errors.Is(err, errNoOrigin):
 		return health.OriginRefused
-	case errors.Is(err, errUnsupported):
+	case errors.Is(err, session.ErrUnsupported):
 		return health.NotCertified
 	case errors.Is(err, link.ErrNoClient):
 		return health.NobodyThere
@@ -48,9 +49,6 @@ func nonEmpty(key, value string) slog.Attr {
 	return slog.String(key, value)
 }
 
-// errUnsupported means that the client sends READY and never answers the command.
-var errUnsupported = errors.New("this client does not know certified devices")
-
 // isPermanent reports whether the client will refuse in the same way until it restarts.
 func isPermanent(err error) bool {
 	refusal, ok := errors.AsType[*link.Refusal](err)
@@ -62,7 +60,7 @@ func leavesOtherTransports(err error) bool {
 	if refusal, ok := errors.AsType[*link.Refusal](err); ok {
 		return refusal.Phase == link.PhaseConnect && refusal.Code == link.CodeRateLimited
 	}
-	for _, e := range []error{link.ErrLost, errUnsupported, errReconnect, errOwnerChanged} {
+	for _, e := range []error{link.ErrLost, session.ErrUnsupported, errReconnect, errOwnerChanged} {
 		if errors.Is(err, e) {
 			return false
 		}

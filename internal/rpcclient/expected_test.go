@@ -17,6 +17,7 @@ import (
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/rpcclient/link/linktest"
+	"sidetone/internal/rpcclient/session"
 	"sidetone/internal/testlab"
 )
 
@@ -63,12 +64,12 @@ func TestAMuteThatWaitedForATokenLeavesOne(t *testing.T) {
 func TestWhatHasWaitedInTheQueueFindsTheBucketEmpty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newTokenBucket(2, 30*time.Second)
-		spent := b.spend(time.Now())
+		b := session.NewTokenBucket(2, 30*time.Second)
+		spent := b.Spend(time.Now())
 		time.Sleep(28800 * time.Millisecond)
 		spent(time.Now())
 		testlab.ExpectedFailure(t, "V14: a wait in the client's queue is taken for a bucket with a token", func(t testing.TB) {
-			require.Equal(t, 30*time.Second, b.linkDelay(time.Now()), "the next token comes 30 s after the one that was waited for")
+			require.Equal(t, 30*time.Second, b.LinkDelay(time.Now()), "the next token comes 30 s after the one that was waited for")
 		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/session"
 )
 
 // LeaveNothing makes the farewell an empty list, whatever Options.OnExit is or becomes.
@@ -47,7 +48,7 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if p.bucket.linkDelay(time.Now()) > 0 {
+	if p.bucket.LinkDelay(time.Now()) > 0 {
 		return errors.New("it accepts no connection yet")
 	}
 	conn := connection{at: p.location, over: tr}
@@ -55,11 +56,11 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 		return err
 	}
 	defer conn.Close()
-	s := &session{link: conn.Link, mayHold: sent}
+	s := session.New(session.Options{Link: conn.Link, MayHold: sent})
 	if conn.counts && tr == HTTP {
-		s.bucket = p.bucket
+		s.Bucket = p.bucket
 	}
-	return s.farewell(ctx, c.onExit())
+	return s.Farewell(ctx, c.onExit())
 }
 
 // awaitSameClient waits until a client that the port p may belong to has got its farewell over its
@@ -73,18 +74,18 @@ func (c *Client) awaitSameClient(p *peer) {
 }
 
 // farewell sends p the farewell over its session s.
-func (c *Client) farewell(ctx context.Context, p *peer, s *session) {
-	within, silent := c.opts().StopTimeout, !s.hasAnswered && !s.unansweredSince.IsZero()
+func (c *Client) farewell(ctx context.Context, p *peer, to Address, s *session.Session) {
+	within, silent := c.opts().StopTimeout, s.IsSilent()
 	if silent { // it does not know the command, as far as is known: an answer is not worth waiting for
-		within = min(within, promptAnswer)
+		within = min(within, session.PromptAnswer)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	switch err := s.farewell(ctx, c.onExit()); {
+	switch err := s.Farewell(ctx, c.onExit()); {
 	case err != nil && silent:
 		return
 	case err != nil:
-		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", s.to, "reason", err)
+		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
 		return
 	}
 	c.locked(func() {

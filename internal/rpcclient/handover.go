@@ -89,7 +89,7 @@ func (c *Client) HandoverDelay() (wait time.Duration, slow *Session) {
 			p.inSession && tr == HTTP && p.status.State == Connecting:
 			wait = max(wait, retryFirst)
 		case p.inSession && p.linkMayCost && tr != HTTP:
-			wait = max(wait, p.bucket.linkDelay(time.Now()), c.sharedDelay(p, time.Now()))
+			wait = max(wait, p.bucket.LinkDelay(time.Now()), c.sharedDelay(p, time.Now()))
 		}
 	}
 	return wait, slow
@@ -98,10 +98,10 @@ func (c *Client) HandoverDelay() (wait time.Duration, slow *Session) {
 // sharedDelay returns how long to wait for a token of p if the peers that may be the same client are: then all of them
 // have spent tokens of one client. mu is held.
 func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
-	spent, next := p.bucket.outstanding(now)
+	spent, next := p.bucket.Outstanding(now)
 	for _, q := range c.peers {
 		if maybeSameClient(p, q) || maybeSameClient(q, p) {
-			n, again := q.bucket.outstanding(now)
+			n, again := q.bucket.Outstanding(now)
 			spent, next = spent+n, max(next, again)
 		}
 	}
@@ -157,7 +157,7 @@ func (c *Client) knownClientOf(p *peer) KnownClient {
 		Waits: []time.Duration{p.retryBackoff.Next, p.refusalBackoff.Next},
 	}
 	now := time.Now()
-	if full := p.bucket.full(); full.After(now) {
+	if full := p.bucket.Full(); full.After(now) {
 		l.TokensFull, l.TokensIn = full, full.Sub(now)
 	}
 	for tr, err := range p.refused {
@@ -189,7 +189,7 @@ func (c *Client) restoreKnown() {
 }
 
 func (c *Client) restore(p *peer, l KnownClient) {
-	p.bucket.setFull(l.TokensFull)
+	p.bucket.SetFull(l.TokensFull)
 	c.locked(func() { p.lastTransport, p.mayHold = l.Over, l.MayHold })
 	if l.Process.PID == 0 && !l.location().showsRestarts() {
 		return // it may be another client by now, or none

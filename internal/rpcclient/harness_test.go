@@ -18,6 +18,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/health/healthtest"
+	"sidetone/internal/rpcclient/link/linktest"
 	"sidetone/internal/testlab/ipctest"
 )
 
@@ -193,22 +194,10 @@ func (m *machine) complete(h *harness, opts Options) Options {
 // publish reports a headset with the given mute.
 func (h *harness) publish(mute devices.Tri) devices.Snapshot {
 	h.generation++
-	s := snapshot(mute)
+	s := linktest.Headset(mute)
 	s.Generation, s.At = h.generation, time.Now()
 	h.Publish(s)
 	return s
-}
-
-func snapshot(mute devices.Tri) devices.Snapshot {
-	acme := devices.Company{Name: "Acme", URL: "https://acme.example"}
-	model := devices.Company{Name: "Headset Ünïcode 🎧", URL: "https://acme.example/h"}
-	return devices.Snapshot{Devices: []devices.Report{
-		{Device: devices.Device{Type: devices.AudioOutput, ID: "Speaker", Vendor: acme, Model: model, Related: []string{"Mic"}}, Unit: "u"},
-		{
-			Device: devices.Device{Type: devices.AudioInput, ID: "Mic", Vendor: acme, Model: model, Related: []string{"Speaker"}, HardwareMute: mute.Ptr()},
-			Flags:  map[devices.Field]devices.Flag{devices.HardwareMute: {Value: mute}}, Unit: "u",
-		},
-	}}
 }
 
 func (h *harness) delivered() []Delivery {

@@ -310,7 +310,7 @@ func TestAnswerRightBeforeTheEnd(t *testing.T) {
 func TestStopWhileTheServerDoesNotRead(t *testing.T) {
 	t.Parallel()
 	largerThanBuffers := func(m *machine) devices.Snapshot {
-		large := snapshot(devices.True)
+		large := linktest.Headset(devices.True)
 		large.Generation = 1
 		n := 1 << 15
 		if m.Network != nil {

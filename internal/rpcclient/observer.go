@@ -8,6 +8,7 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
+	"sidetone/internal/rpcclient/session"
 )
 
 // sessionObserver updates the status of one session, and logs its events.
@@ -23,7 +24,7 @@ type sessionObserver struct {
 	muted    []string          // ids of microphones that are muted in accepted or in lists that were sent since and not answered
 }
 
-func (o *sessionObserver) delivered(d Delivery) {
+func (o *sessionObserver) Delivered(d session.Delivery) {
 	o.accepted, o.muted = &d.Snapshot, nil
 	if d.First {
 		o.memory.add(o.who)
@@ -37,7 +38,7 @@ func (o *sessionObserver) delivered(d Delivery) {
 		*s = Session{Address: o.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
 		if o.paced {
 			s.Error, s.Reason = o.refusals(o.p), o.overHTTP()
-			if wait := o.p.bucket.delay(time.Now()); wait > 0 {
+			if wait := o.p.bucket.Delay(time.Now()); wait > 0 {
 				s.NextTry = time.Now().Add(wait)
 			}
 		}
@@ -47,14 +48,14 @@ func (o *sessionObserver) delivered(d Delivery) {
 		o.loggedReason, o.p.askOnceMore, o.p.commandUnknown, o.p.silent = "", false, false, false
 		o.supersede(o.p, &d.Snapshot)
 	})
-	o.opts().OnDelivery(d)
+	o.opts().OnDelivery(Delivery{o.to, d})
 	o.p.refusalBackoff.Reset()
 }
 
-// slow shows that an answer is overdue, and what the client may hold meanwhile.
-func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
+// Slow shows that an answer is overdue, and what the client may hold meanwhile.
+func (o *sessionObserver) Slow(sent *devices.Snapshot, since time.Time) {
 	was := o.stateOf(o.p)
-	for _, id := range mutedIn(o.accepted, sent) {
+	for _, id := range session.MutedIn(o.accepted, sent) {
 		if !slices.Contains(o.muted, id) {
 			o.muted = append(o.muted, id)
 		}
@@ -72,48 +73,24 @@ func (o *sessionObserver) slow(sent *devices.Snapshot, since time.Time) {
 	}
 }
 
-// mutedIn returns the ids of the microphones that are muted in any of the lists.
-func mutedIn(lists ...*devices.Snapshot) (ids []string) {
-	for _, list := range lists {
-		if list == nil {
-			continue
-		}
-		for _, d := range list.Devices {
-			if d.HardwareMute != nil && *d.HardwareMute && !slices.Contains(ids, d.ID) {
-				ids = append(ids, d.ID)
-			}
-		}
-	}
-	return ids
-}
-
-// missingIn returns the ids of the microphones of newest that are not in held.
-func missingIn(held *devices.Snapshot, newest devices.Snapshot) (ids []string) {
-	for _, r := range newest.Devices {
-		if r.Type == devices.AudioInput && (held == nil || find(*held, r) == nil) {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
-}
-
 // overHTTP returns the condition that updates are slow over HTTP.
 func (o *sessionObserver) overHTTP() *health.Condition {
 	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
 }
 
-func (o *sessionObserver) upToDate(generation uint64) {
+func (o *sessionObserver) UpToDate(generation uint64) {
 	o.updateSession(o.p, func(s *Session) { s.Generation, s.NextTry = generation, time.Time{} })
 }
 
-func (o *sessionObserver) waits(until time.Time) {
+func (o *sessionObserver) Waits(until time.Time) {
 	o.opts().OnEvent(TokenAwaited, o.to.Transport)
 	o.updateSession(o.p, func(s *Session) { s.NextTry = until })
 }
 
-func (o *sessionObserver) refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
+func (o *sessionObserver) Refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
 	o.applySessionOutcome(o.p, onListRefused, func(s *Session) {
-		s.NextTry, s.Error, s.Reason, s.Muted, s.Missing = again, err.Error(), reasonOf(err), mutedIn(held), missingIn(held, newest)
+		s.NextTry, s.Error, s.Reason = again, err.Error(), reasonOf(err)
+		s.Muted, s.Missing = session.MutedIn(held), session.MissingIn(held, newest)
 		s.Since, s.Pending = time.Time{}, 0
 	})
 	if o.refusedUntil.Equal(again) { // another list than the newest, or the answer to it
@@ -125,14 +102,14 @@ func (o *sessionObserver) refused(err error, again time.Time, newest devices.Sna
 	o.opts().Log.Warn("list refused", "client", o.to, "reason", err, remedy(err), "again in", wait)
 }
 
-// unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
+// Unsupported keeps the link, which costs nothing: if it ends, the client may have restarted, and if
 // the answer comes after all, the client was merely busy. If only one client is to be talked to, the session of one that says that it
 // does not know the command ends to make room for another; that of one that says nothing, only when there is another.
-func (o *sessionObserver) unsupported(err error) (end error) {
+func (o *sessionObserver) Unsupported(err error) (end error) {
 	var again bool
 	o.locked(func() {
 		again, o.p.askOnceMore = o.p.askOnceMore, false
-		o.p.commandUnknown = !errors.Is(err, errUnsupported)
+		o.p.commandUnknown = !errors.Is(err, session.ErrUnsupported)
 		o.p.silent = !o.p.commandUnknown
 	})
 	if again {

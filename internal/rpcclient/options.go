@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/rpcclient/policy"
+	"sidetone/internal/rpcclient/session"
 )
 
 type (
@@ -31,6 +32,12 @@ const (
 	ExitUnmute  = policy.ExitUnmute
 	ExitLeave   = policy.ExitLeave
 )
+
+// Delivery is one list that a client has accepted.
+type Delivery struct {
+	To Address
+	session.Delivery
+}
 
 // Options configure a Client. DefaultOptions replaces zero values.
 type Options struct {
@@ -81,20 +88,19 @@ var DefaultOptions = Options{
 }
 
 const (
-	retryFirst   = 250 * time.Millisecond
-	refusedFirst = time.Second             // first wait after a refused list (rule R44)
-	refusedMax   = 5 * time.Minute         // longest wait after a refusal
-	relayMax     = 1500 * time.Millisecond // longest wait, less jitter, before a relay is tried that has lost its client
-	relaySeldom  = 30 * time.Second        // the same once it had none for quickSearchFor
-	probeFirst   = time.Second             // first wait before the owner of a port is probed again
-	probeMax     = time.Minute             // longest wait between two probes
+	retryFirst  = 250 * time.Millisecond
+	refusedMax  = 5 * time.Minute         // longest wait after a refusal
+	relayMax    = 1500 * time.Millisecond // longest wait, less jitter, before a relay is tried that has lost its client
+	relaySeldom = 30 * time.Second        // the same once it had none for quickSearchFor
+	probeFirst  = time.Second             // first wait before the owner of a port is probed again
+	probeMax    = time.Minute             // longest wait between two probes
 )
 
 // answerLimits returns how long answers may take over the transport.
-func (o *Options) answerLimits(over Transport) limits {
-	t := limits{overdue: o.AnswerTimeout, silent: o.AnswerTimeout, hung: o.HTTPTimeout}
+func (o *Options) answerLimits(over Transport) session.Limits {
+	t := session.Limits{Overdue: o.AnswerTimeout, Silent: o.AnswerTimeout, Hung: o.HTTPTimeout}
 	if over == HTTP {
-		t.silent = o.HTTPTimeout
+		t.Silent = o.HTTPTimeout
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // peer is one client process, or another program on a socket or port where a client might be. What it
@@ -19,8 +20,8 @@ import (
 // status changes by the table transitions.
 type peer struct {
 	location        // owned by Client.Run
-	outbox          *outbox
-	bucket          *tokenBucket
+	outbox          *session.Outbox
+	bucket          *session.TokenBucket
 	retryBackoff    *link.Backoff // after the end of a session
 	refusalBackoff  *link.Backoff // after a refusal to talk
 	probeBackoff    *link.Backoff // after a failed proof
@@ -93,9 +94,9 @@ type attempt struct {
 
 // The causes for which an attempt is cancelled.
 var (
-	errStopping  = errors.New("the agent stops")                                             // with a farewell
-	errReconnect = errors.New("there is a better way now, or it may no longer be talked to") // without a farewell
-	errExcluded  = errors.New("the settings leave it out now")                               // with a farewell
+	errStopping  = errors.New("the agent stops")               // with a farewell
+	errReconnect = session.ErrReconnect                        // without a farewell
+	errExcluded  = errors.New("the settings leave it out now") // with a farewell
 )
 
 // Errors about the location, not the client.
@@ -108,7 +109,7 @@ var (
 
 func (c *Client) newPeer(who local.Process) *peer {
 	p := &peer{
-		location: location{Process: who}, outbox: newOutbox(), bucket: newTokenBucket(c.opts().Tokens, c.opts().TokenEvery),
+		location: location{Process: who}, outbox: session.NewOutbox(), bucket: session.NewTokenBucket(c.opts().Tokens, c.opts().TokenEvery),
 		probeBackoff: c.opts().backoff(probeFirst, probeMax), refused: make(map[Transport]error), logged: make(map[string]bool),
 		status: Session{State: Searching}, // no session before it has proved to be a client
 	}
@@ -116,7 +117,7 @@ func (c *Client) newPeer(who local.Process) *peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.newest != nil {
-		p.outbox.put(*c.newest)
+		p.outbox.Put(*c.newest)
 	}
 	c.peers = append(c.peers, p)
 	return p

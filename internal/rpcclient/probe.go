@@ -103,7 +103,7 @@ func (c *Client) proveBy(ctx context.Context, p *peer, t link.Target, over Trans
 		if err := c.waitForToken(ctx, p, WebSocket); err != nil {
 			return nil, err
 		}
-		spent := p.bucket.spend(time.Now())
+		spent := p.bucket.Spend(time.Now())
 		defer func() { spent(time.Now()) }()
 	}
 	limit := c.opts().ProbeTimeout
@@ -146,7 +146,7 @@ func (c *Client) resendOthers(p *peer) {
 	defer c.mu.Unlock()
 	for _, q := range c.peers {
 		if q != p {
-			q.outbox.askResend()
+			q.outbox.AskResend()
 		}
 	}
 }

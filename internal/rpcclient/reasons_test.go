@@ -12,11 +12,12 @@ import (
 	"sidetone/internal/health/healthtest"
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // TestEveryReasonIsRecorded: what a client may answer, and where none is found, for the test that says it in every language.
 func TestEveryReasonIsRecorded(t *testing.T) {
-	errs := []error{errNoOrigin, errUnsupported, link.ErrNoClient, link.ErrNoAnswer, link.ErrLost, fmt.Errorf("port 6463: %w", link.ErrNotRPC), errors.New("dial: refused")}
+	errs := []error{errNoOrigin, session.ErrUnsupported, link.ErrNoClient, link.ErrNoAnswer, link.ErrLost, fmt.Errorf("port 6463: %w", link.ErrNotRPC), errors.New("dial: refused")}
 	for code := range link.CodeNotAuthorized + 1 {
 		for _, phase := range []link.Phase{link.PhaseConnect, link.PhaseCommand} {
 			err := &link.Refusal{Phase: phase, Code: code, Message: "Invalid Client ID"}

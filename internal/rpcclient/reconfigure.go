@@ -29,7 +29,7 @@ func (c *Client) reconfigure() (watch bool) {
 	watch = !sameLocal(now.Local, was.Local) || !slices.Equal(now.Transports, was.Transports)
 	reach := watch || !slices.Equal(now.Ports, was.Ports) || now.Origin != was.Origin
 	for _, p := range c.peers {
-		p.bucket.configure(now.Tokens, now.TokenEvery)
+		p.bucket.Configure(now.Tokens, now.TokenEvery)
 		switch {
 		case now.ClientID != was.ClientID:
 			c.restart(p)
@@ -76,7 +76,7 @@ func (c *Client) restart(p *peer) {
 	if p.attempt != nil {
 		p.attempt.exclude()
 	}
-	p.bucket.setFull(time.Time{})
+	p.bucket.SetFull(time.Time{})
 	c.forgetRefusals(p)
 	c.applyOutcome(p, onNewChance)
 }

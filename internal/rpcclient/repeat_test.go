@@ -8,6 +8,7 @@ import (
 
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/session"
 )
 
 func TestRepeat(t *testing.T) {
@@ -43,10 +44,10 @@ func TestRepeatSpares(t *testing.T) {
 		{Slow, WebSocket, true},
 	} {
 		client := New(quick())
-		p := &peer{outbox: newOutbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
+		p := &peer{outbox: session.NewOutbox(), status: Session{State: c.state, Address: Address{Transport: c.transport}}}
 		client.peers = []*peer{p}
 		client.Repeat()
-		_, _, again, _ := p.outbox.take()
+		_, _, again, _ := p.outbox.Take()
 		require.Equal(t, c.want, again, "%s over %s", c.state, c.transport)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // TestARepeatedPostCostsASecondToken: a kept connection breaks after the client has taken the
@@ -134,9 +135,9 @@ func TestRestartIsSeenBeforeTheEnd(t *testing.T) {
 	c := New(opts)
 	p := c.newPeer(local.Process{PID: 100, UID: "1000"})
 	p.socket = local.Socket{Path: "discord-ipc-0", ID: "old"}
-	ended := &attempt{at: p.location, err: errUnsupported}
+	ended := &attempt{at: p.location, err: session.ErrUnsupported}
 	c.handleResult(p, ended)
-	require.ErrorIs(t, p.givenUp, errUnsupported, "nothing to try before it restarts")
+	require.ErrorIs(t, p.givenUp, session.ErrUnsupported, "nothing to try before it restarts")
 
 	c.applyOutcome(p, onNewChance)
 	p.socket.ID = "new"

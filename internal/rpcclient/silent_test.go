@@ -10,6 +10,7 @@ import (
 	"sidetone/fakeserver"
 	"sidetone/internal/devices"
 	"sidetone/internal/local"
+	"sidetone/internal/rpcclient/session"
 )
 
 // TestASilentClientHasTheNextList: one that greets and does not answer, as the open re-implementations do, may have lost one answer. Over an
@@ -79,7 +80,7 @@ func TestNobodyWaitsForTheAnswerOfASilentClient(t *testing.T) {
 		eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
 		start := time.Now()
 		h.stop()
-		require.LessOrEqual(t, time.Since(start), promptAnswer)
+		require.LessOrEqual(t, time.Since(start), session.PromptAnswer)
 		require.Empty(t, s.Payloads()[len(s.Payloads())-1].Devices, "it has the farewell")
 	})
 }
@@ -171,7 +172,7 @@ func TestAClientThatAnsweredOnceIsNotGivenUp(t *testing.T) {
 		require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer, Times: 2}))
 		h.publish(devices.True)
 		has(t, s, devices.True)
-		require.NotErrorIs(t, errors.New(h.trouble()), errUnsupported)
+		require.NotErrorIs(t, errors.New(h.trouble()), session.ErrUnsupported)
 	})
 }
 

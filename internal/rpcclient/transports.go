@@ -10,6 +10,7 @@ import (
 
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/session"
 )
 
 // tryTransports talks to p over the best transport that p accepts, until that ends. worked reports whether
@@ -163,7 +164,7 @@ func (c *Client) openNewLink(ctx context.Context, p *peer, conn *connection, by 
 		}
 		defer port.close()
 	}
-	defer p.bucket.reserve()() // the link is worth more than another list over the present one
+	defer p.bucket.Reserve()() // the link is worth more than another list over the present one
 	return c.openLink(ctx, p, conn, port)
 }
 
@@ -182,11 +183,11 @@ func (c *Client) connect(ctx context.Context, p *peer, at location, tr Transport
 		}
 	}
 	if counts {
-		spent := p.bucket.spend(time.Now())
+		spent := p.bucket.Spend(time.Now())
 		defer func() {
 			spent(time.Now())
 			if errors.Is(err, &link.Refusal{Phase: link.PhaseConnect, Code: link.CodeAbnormal}) || errors.Is(err, link.ErrUnheard) {
-				p.bucket.giveBack() // a connection that is turned away in the queue costs none (rule R80), nor one that reached nobody
+				p.bucket.GiveBack() // a connection that is turned away in the queue costs none (rule R80), nor one that reached nobody
 			}
 		}()
 	}
@@ -234,8 +235,8 @@ func (c *Client) dialSocket(ctx context.Context, at location) (net.Conn, error) 
 // waitForToken waits until the client has a token for a connection over tr (rule R67).
 func (c *Client) waitForToken(ctx context.Context, p *peer, tr Transport) error {
 	for waited := false; ; waited = true {
-		changed := p.bucket.changed()
-		wait := p.bucket.linkDelay(time.Now())
+		changed := p.bucket.Changed()
+		wait := p.bucket.LinkDelay(time.Now())
 		if wait <= 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -310,25 +311,25 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	who := c.keyOf(p, conn.at)
 	answered := p.hasAnswered || conn.answered || c.memory.knows(who)
 	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
-	s := &session{
-		link: conn.Link, to: to, outbox: p.outbox, pacer: newPacer(), retry: c.opts().backoff(refusedFirst, refusedMax),
-		limits: func() limits { return c.opts().answerLimits(conn.over) }, observer: o, hasAnswered: answered, endWhenIdle: conn.endWhenIdle,
-	}
+	s := session.New(session.Options{
+		Link: conn.Link, Over: conn.over, Outbox: p.outbox, Limits: func() session.Limits { return c.opts().answerLimits(conn.over) },
+		Jitter: c.opts().Jitter, Observer: o, EndWhenIdle: conn.endWhenIdle, HasAnswered: answered,
+	})
 	var why string
 	c.locked(func() {
 		p.hadSession = true
-		s.mayHold, p.inSession, p.linkMayCost, why = c.mayHold(p), true, conn.counts, c.refusals(p)
+		s.MayHold, p.inSession, p.linkMayCost, why = c.mayHold(p), true, conn.counts, c.refusals(p)
 		c.notifyAll()
 	})
 	if o.paced {
-		s.bucket = p.bucket
+		s.Bucket = p.bucket
 		c.logOnce(p, "degraded", "client", to, nonEmpty("reason", why), nonEmpty("remedy", remedyOf(o.overHTTP())))
 	}
-	err = s.run(ctx)
-	p.hasAnswered = s.hasAnswered
+	err = s.Run(ctx)
+	p.hasAnswered = s.HasAnswered
 	c.locked(func() {
-		p.mayHold = s.mayHold
-		if !s.first {
+		p.mayHold = s.MayHold
+		if s.HasDelivered() {
 			p.lastTransport = conn.over
 		}
 	})
@@ -336,8 +337,8 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 		p.retryBackoff.Reset()
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errStopping) || errors.Is(cause, errExcluded) {
-		c.farewell(ctx, p, s)
+		c.farewell(ctx, p, to, s)
 	}
 	c.locked(func() { p.inSession = false })
-	return !s.first, err
+	return s.HasDelivered(), err
 }

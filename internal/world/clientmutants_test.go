@@ -11,7 +11,7 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/probe.go", "free := link.Fingerprint(ctx, t, c.opts().AnswerTimeout)", "free := link.Fingerprint(ctx, t, c.opts().ProbeTimeout/2)"},
 	}},
 	{"a good link is dropped at the first late answer", []edit{
-		{"internal/rpcclient/session.go", "\tif !s.hasAnswered {\n\t\tctx, cancel :=", "\tif true {\n\t\tctx, cancel :="},
+		{"internal/rpcclient/session/session.go", "\tif !s.HasAnswered {\n\t\tctx, cancel :=", "\tif true {\n\t\tctx, cancel :="},
 	}},
 	{"a reload of any setting closes links that work", []edit{
 		{"internal/rpcclient/reconfigure.go", "case reach:\n", "default:\n"},
@@ -31,7 +31,7 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/local.go", " && !together(as, bs)", " && (true || !together(as, bs))"},
 	}},
 	{"whoever did not answer over HTTP is not asked over its socket", []edit{
-		{"internal/rpcclient/session.go", "\tdefer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()\n", ""},
+		{"internal/rpcclient/session/session.go", "\tdefer context.AfterFunc(s.EndWhenIdle, func() { cancel(ErrReconnect) })()\n", ""},
 	}},
 	{"a port goes on although a socket that may be the same client's has greeted", []edit{
 		{"internal/rpcclient/admission.go", "return q.greeted && blocks(p, q)", "return false && q.greeted && blocks(p, q)"},
@@ -46,10 +46,10 @@ var clientMutants = []mutant{
 		{"internal/asynclog/asynclog.go", "Write(line []byte) (int, error) {\n", "Write(line []byte) (int, error) {\n\treturn w.out.Write(line)\n"},
 	}},
 	{"a client that refuses a list may keep what it holds", []edit{
-		{"internal/rpcclient/offer.go", "case s.holds != nil && !holdsStale(*s.holds, snap):", "case true:"},
+		{"internal/rpcclient/session/offer.go", "case s.holds != nil && !holdsStale(*s.holds, snap):", "case true:"},
 	}},
 	{"what a client has accepted is offered again as it was", []edit{
-		{"internal/rpcclient/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
+		{"internal/rpcclient/session/offer.go", "r.Flags, r.HardwareMute = now.Flags, now.HardwareMute", "r.Flags = now.Flags"},
 	}},
 	{"what one client has answered was answered by the next one behind its relay", []edit{
 		{"internal/rpcclient/attempt.go", "c.memory.forget(c.keyOf(p, r.at))", "_ = c.memory.forget"},

@@ -13,25 +13,16 @@ import (
 	"sidetone/internal/rpcclient/link/linktest"
 )
 
-// golden is the command for headset(devices.True), with NONCE in place of the nonce.
+// golden is the command for linktest.Headset(devices.True), with NONCE in place of the nonce.
 const golden = `{"nonce":"NONCE","cmd":"SET_CERTIFIED_DEVICES","args":{"devices":[` +
 	`{"type":"audiooutput","id":"Speaker","vendor":{"name":"Acme","url":"https://acme.example"},` +
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Mic"]},` +
 	`{"type":"audioinput","id":"Mic","vendor":{"name":"Acme","url":"https://acme.example"},` +
 	`"model":{"name":"Headset \u00dcn\u00efcode \ud83c\udfa7","url":"https://acme.example/h"},"related":["Speaker"],"hardware_mute":true}]}}`
 
-func headset(mute devices.Tri) []devices.Device {
-	acme := devices.Company{Name: "Acme", URL: "https://acme.example"}
-	model := devices.Company{Name: "Headset Ünïcode 🎧", URL: "https://acme.example/h"}
-	return []devices.Device{
-		{Type: devices.AudioOutput, ID: "Speaker", Vendor: acme, Model: model, Related: []string{"Mic"}},
-		{Type: devices.AudioInput, ID: "Mic", Vendor: acme, Model: model, Related: []string{"Speaker"}, HardwareMute: mute.Ptr()},
-	}
-}
-
 func TestEncodeGolden(t *testing.T) {
 	t.Parallel()
-	nonce, payload := Encode(headset(devices.True))
+	nonce, payload := Encode(linktest.Headset(devices.True).Wire())
 	require.Equal(t, golden, strings.Replace(string(payload), nonce, "NONCE", 1))
 }
 
@@ -40,7 +31,7 @@ func TestEncodeOmitsWhatIsUnknown(t *testing.T) {
 	for mute, want := range map[devices.Tri]string{
 		devices.True: `"hardware_mute":true`, devices.False: `"hardware_mute":false`, devices.Unknown: "",
 	} {
-		_, payload := Encode(headset(mute))
+		_, payload := Encode(linktest.Headset(mute).Wire())
 		require.Equal(t, want != "", strings.Contains(string(payload), "hardware_mute"))
 		require.Contains(t, string(payload), want)
 		require.NotContains(t, string(payload), "null")

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (table Table[S, O, T]) Walk(t *testing.T, states []S, outcomes []O) {
 	}
 }
 
-// Shown requires that docs/architecture.md, two folders up, shows the table, with a heading over what else follows.
+// Shown requires that docs/architecture.md of this module shows the table, with a heading over what else follows.
 func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 	t.Helper()
 	var b strings.Builder
@@ -118,7 +119,16 @@ func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line.On, from, cmp.Or(line.To, "the same"), cmp.Or(words(line.Then), "–"))
 	}
-	page, err := os.ReadFile("../../docs/architecture.md")
+	module := "."
+	for !exists(filepath.Join(module, "go.mod")) {
+		module = filepath.Join(module, "..")
+	}
+	page, err := os.ReadFile(filepath.Join(module, "docs", "architecture.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), b.String(), "copy it from here:\n%s", b.String())
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -78,3 +78,18 @@ func WebSocketFrame(opcode byte, payload []byte) []byte {
 	}
 	return append([]byte{0x80 | opcode, byte(len(payload))}, payload...)
 }
+
+// Headset is a list with a headset of this mute. Its name is beyond ASCII.
+func Headset(mute devices.Tri) devices.Snapshot {
+	acme := devices.Company{Name: "Acme", URL: "https://acme.example"}
+	model := devices.Company{Name: "Headset Ünïcode 🎧", URL: "https://acme.example/h"}
+	return devices.Snapshot{Devices: []devices.Report{
+		{Device: devices.Device{Type: devices.AudioOutput, ID: "Speaker", Vendor: acme, Model: model, Related: []string{"Mic"}}, Unit: "u"},
+		{
+			Device: devices.Device{
+				Type: devices.AudioInput, ID: "Mic", Vendor: acme, Model: model, Related: []string{"Speaker"}, HardwareMute: mute.Ptr(),
+			},
+			Flags: map[devices.Field]devices.Flag{devices.HardwareMute: {Value: mute}}, Unit: "u",
+		},
+	}}
+}

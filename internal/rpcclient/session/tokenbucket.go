@@ -1,15 +1,15 @@
-package rpcclient
+package session
 
 import (
 	"sync"
 	"time"
 )
 
-// tokenBucket holds up to size tokens and regains one in each interval; the intervals run from the
+// TokenBucket holds up to size tokens and regains one in each interval; the intervals run from the
 // first use of a full bucket. A new bucket is full. Each peer has one that mirrors the client's own
 // (rule R67), shared by its session and a better link that is about to replace it. Another one paces
 // each session.
-type tokenBucket struct {
+type TokenBucket struct {
 	mu       sync.Mutex
 	size     int
 	every    time.Duration
@@ -18,20 +18,21 @@ type tokenBucket struct {
 	news     chan struct{} // closed when a wait may have become shorter
 }
 
-func newTokenBucket(size int, every time.Duration) *tokenBucket {
-	return &tokenBucket{size: size, every: every, news: make(chan struct{})}
+// NewTokenBucket returns a full bucket.
+func NewTokenBucket(size int, every time.Duration) *TokenBucket {
+	return &TokenBucket{size: size, every: every, news: make(chan struct{})}
 }
 
 // newPacer returns the bucket that limits the lists of one session to 50 in any second (rule R70).
-func newPacer() *tokenBucket { return newTokenBucket(paceBurst, time.Second/pacePerSecond) }
+func newPacer() *TokenBucket { return NewTokenBucket(paceBurst, time.Second/pacePerSecond) }
 
 const (
 	paceBurst     = 10
 	pacePerSecond = 40
 )
 
-// configure changes size and interval. Spent tokens stay spent.
-func (b *tokenBucket) configure(size int, every time.Duration) {
+// Configure changes size and interval. Spent tokens stay spent.
+func (b *TokenBucket) Configure(size int, every time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.size == size && b.every == every {
@@ -42,13 +43,13 @@ func (b *tokenBucket) configure(size int, every time.Duration) {
 }
 
 // notify wakes those who wait for a token. mu is held.
-func (b *tokenBucket) notify() {
+func (b *TokenBucket) notify() {
 	close(b.news)
 	b.news = make(chan struct{})
 }
 
-// changed returns a channel that is closed when a token may be there sooner than delay and linkDelay have said; nil for a nil bucket.
-func (b *tokenBucket) changed() <-chan struct{} {
+// Changed returns a channel that is closed when a token may be there sooner than delay and linkDelay have said; nil for a nil bucket.
+func (b *TokenBucket) Changed() <-chan struct{} {
 	if b == nil {
 		return nil
 	}
@@ -57,15 +58,15 @@ func (b *tokenBucket) changed() <-chan struct{} {
 	return b.news
 }
 
-// full returns when the bucket is full again.
-func (b *tokenBucket) full() time.Time {
+// Full returns when the bucket is full again.
+func (b *TokenBucket) Full() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.fullAt
 }
 
-// setFull sets when the bucket is full again; the zero time fills it.
-func (b *tokenBucket) setFull(at time.Time) {
+// SetFull sets when the bucket is full again; the zero time fills it.
+func (b *TokenBucket) SetFull(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = at
@@ -75,8 +76,8 @@ func (b *tokenBucket) setFull(at time.Time) {
 	b.notify()
 }
 
-// outstanding returns how many spent tokens are not back yet, and when the next one will be.
-func (b *tokenBucket) outstanding(now time.Time) (n int, next time.Duration) {
+// Outstanding returns how many spent tokens are not back yet, and when the next one will be.
+func (b *TokenBucket) Outstanding(now time.Time) (n int, next time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.fullAt.After(now) {
@@ -87,9 +88,9 @@ func (b *tokenBucket) outstanding(now time.Time) (n int, next time.Duration) {
 	return n, left - time.Duration(n-1)*b.every
 }
 
-// delay returns how long a list has to wait for a token that no link has reserved. It spends none. A
+// Delay returns how long a list has to wait for a token that no link has reserved. It spends none. A
 // nil bucket has no limit.
-func (b *tokenBucket) delay(now time.Time) time.Duration {
+func (b *TokenBucket) Delay(now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
@@ -98,15 +99,15 @@ func (b *tokenBucket) delay(now time.Time) time.Duration {
 	return b.delayFor(now, 1+b.reserved)
 }
 
-// linkDelay returns how long a link has to wait for its token.
-func (b *tokenBucket) linkDelay(now time.Time) time.Duration {
+// LinkDelay returns how long a link has to wait for its token.
+func (b *TokenBucket) LinkDelay(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.delayFor(now, 1)
 }
 
 // delayFor returns how long to wait until there are n tokens. mu is held.
-func (b *tokenBucket) delayFor(now time.Time, n int) time.Duration {
+func (b *TokenBucket) delayFor(now time.Time, n int) time.Duration {
 	switch {
 	case n > b.size:
 		return b.every // there never will be; by then one may be enough
@@ -116,9 +117,9 @@ func (b *tokenBucket) delayFor(now time.Time, n int) time.Duration {
 	return max(0, b.fullAt.Sub(now)-time.Duration(b.size-n)*b.every)
 }
 
-// reserve sets a token aside for a link, which is worth more than another list over the present link.
+// Reserve sets a token aside for a link, which is worth more than another list over the present link.
 // The caller must call release, whether or not the token was spent.
-func (b *tokenBucket) reserve() (release func()) {
+func (b *TokenBucket) Reserve() (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reserved++
@@ -130,10 +131,10 @@ func (b *tokenBucket) reserve() (release func()) {
 	}
 }
 
-// spend takes one token. A client that is busy, or whose bucket is emptier than we think, takes it
+// Spend takes one token. A client that is busy, or whose bucket is emptier than we think, takes it
 // later: the caller passes spent the time by which it certainly has. Otherwise our count would run
 // ahead of the client's, and the next request would wait in its queue.
-func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
+func (b *TokenBucket) Spend(now time.Time) (spent func(time.Time)) {
 	if b == nil {
 		return func(time.Time) {}
 	}
@@ -153,8 +154,8 @@ func (b *tokenBucket) spend(now time.Time) (spent func(time.Time)) {
 	}
 }
 
-// giveBack undoes one spend.
-func (b *tokenBucket) giveBack() {
+// GiveBack undoes one spend.
+func (b *TokenBucket) GiveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fullAt = b.fullAt.Add(-b.every)

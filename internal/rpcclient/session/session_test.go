@@ -1,10 +1,11 @@
-package rpcclient
+package session
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/rpcclient/link/linktest"
+	"sidetone/internal/rpcclient/policy"
 )
 
 // fakeLink is a link without a network: it takes a given time for every answer.
@@ -66,8 +68,12 @@ func (l *fakeLink) Deliver(ctx context.Context, nonce string, payload []byte) er
 // muteIn is the mute of the last microphone.
 func muteIn(list []devices.Device) (mute devices.Tri) {
 	for _, d := range list {
-		if d.Type == devices.AudioInput {
-			mute = tri(d.HardwareMute)
+		switch {
+		case d.Type != devices.AudioInput:
+		case d.HardwareMute == nil:
+			mute = devices.Unknown
+		default:
+			mute = devices.Of(*d.HardwareMute)
 		}
 	}
 	return mute
@@ -106,7 +112,7 @@ func (l *fakeLink) lists() []sentList {
 
 // testSession is a session on a fake link.
 type testSession struct {
-	*session
+	*Session
 	link   *fakeLink
 	cancel context.CancelFunc
 	result chan error // what run returned
@@ -124,22 +130,22 @@ type testSession struct {
 	endure     bool            // wait for a client that does not answer
 }
 
-func (b *testSession) delivered(d Delivery) {
+func (b *testSession) Delivered(d Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.deliveries = append(b.deliveries, d)
 }
 
-func (b *testSession) upToDate(g uint64) {
+func (b *testSession) UpToDate(g uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = g
 }
 
-func (b *testSession) refused(_ error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
+func (b *testSession) Refused(_ error, again time.Time, newest devices.Snapshot, held *devices.Snapshot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.muted, b.missing = mutedIn(held), missingIn(held, newest)
+	b.muted, b.missing = MutedIn(held), MissingIn(held, newest)
 	if again.Equal(b.again) {
 		return
 	}
@@ -147,21 +153,23 @@ func (b *testSession) refused(_ error, again time.Time, newest devices.Snapshot,
 	b.pauses = append(b.pauses, time.Until(again))
 }
 
-func (b *testSession) slow(sent *devices.Snapshot, since time.Time) {
+func (b *testSession) Slow(sent *devices.Snapshot, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.slowSince = append(b.slowSince, since)
 }
 
-func usualLimits() limits { return DefaultOptions.answerLimits(IPC) }
+func usualLimits() Limits {
+	return Limits{Overdue: policy.AnswerTimeout, Silent: policy.AnswerTimeout, Hung: policy.HTTPTimeout}
+}
 
-func (b *testSession) waits(until time.Time) {
+func (b *testSession) Waits(until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.queued = append(b.queued, until)
 }
 
-func (b *testSession) unsupported(err error) error {
+func (b *testSession) Unsupported(err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.silence = err
@@ -172,23 +180,18 @@ func (b *testSession) unsupported(err error) error {
 }
 
 // runSession starts a session; it must be called inside synctest.Test.
-// newBackoff goes by the default options.
-func newBackoff(first, ceiling time.Duration) *link.Backoff {
-	return Options{}.withDefaults().backoff(first, ceiling)
-}
-
 func runSession(t *testing.T, l *fakeLink) *testSession {
 	l.gone = make(chan struct{})
 	b := &testSession{link: l, result: make(chan error, 1)}
-	b.session = &session{
-		link: l, to: Address{Transport: WebSocket, Port: 6463}, outbox: newOutbox(), limits: usualLimits,
-		pacer: newPacer(), retry: newBackoff(refusedFirst, refusedMax), observer: b, endWhenIdle: context.Background(),
-		holds: new(devices.Snapshot), // as if it had accepted an empty list
-	}
+	b.Session = New(Options{
+		Link: l, Over: policy.WebSocket, Outbox: NewOutbox(), Limits: usualLimits, Jitter: rand.Float64, Observer: b,
+		EndWhenIdle: context.Background(),
+	})
+	b.holds = new(devices.Snapshot) // as if it had accepted an empty list
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
 	t.Cleanup(cancel)
-	go func() { b.result <- b.run(ctx) }()
+	go func() { b.result <- b.Run(ctx) }()
 	return b
 }
 
@@ -201,9 +204,9 @@ func (b *testSession) seen() (deliveries []Delivery, held uint64, waits []time.D
 }
 
 func (b *testSession) put(generation uint64, mute devices.Tri) {
-	s := snapshot(mute)
+	s := linktest.Headset(mute)
 	s.Generation, s.At = generation, time.Now()
-	b.outbox.put(s)
+	b.Outbox.Put(s)
 }
 
 func TestSessionSaysNothingBeforeTheFirstSnapshot(t *testing.T) {
@@ -424,15 +427,15 @@ func TestSessionResends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := runSession(t, &fakeLink{takes: time.Second})
-		b.outbox.askResend() // before there is anything to send
+		b.Outbox.AskResend() // before there is anything to send
 		synctest.Wait()
 		require.Empty(t, b.link.lists())
 		b.put(1, devices.True)
 		time.Sleep(500 * time.Millisecond)
-		b.outbox.askResend() // while a list is in flight: it may have been taken before the client lost it
+		b.Outbox.AskResend() // while a list is in flight: it may have been taken before the client lost it
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 2)
-		b.outbox.askResend()
+		b.Outbox.AskResend()
 		time.Sleep(time.Minute)
 		require.Len(t, b.link.lists(), 3)
 		time.Sleep(time.Hour)
@@ -504,7 +507,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		synctest.Wait()
 		b.cancel()
 		<-b.result
-		require.NoError(t, b.farewell(context.Background(), ExitClear))
+		require.NoError(t, b.Farewell(context.Background(), policy.ExitClear))
 		lists := b.link.lists()
 		require.Zero(t, lists[len(lists)-1].size)
 
@@ -512,7 +515,7 @@ func TestFarewellIsAnEmptyListAndHasADeadline(t *testing.T) {
 		before := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, b.farewell(ctx, ExitClear), link.ErrNoAnswer)
+		require.ErrorIs(t, b.Farewell(ctx, policy.ExitClear), link.ErrNoAnswer)
 		require.Equal(t, 500*time.Millisecond, time.Since(before))
 	})
 }
@@ -537,7 +540,7 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 				b.cancel()
 				<-b.result
 				b.link.answer = nil
-				require.NoError(t, b.farewell(context.Background(), ExitUnmute))
+				require.NoError(t, b.Farewell(context.Background(), policy.ExitUnmute))
 				lists := b.link.lists()
 				require.Len(t, lists, 2)
 				require.Equal(t, c.stay, lists[1].size == lists[0].size)
@@ -550,21 +553,21 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 
 func TestMailboxKeepsTheNewest(t *testing.T) {
 	t.Parallel()
-	m := newOutbox()
-	_, ok, resend, _ := m.take()
+	m := NewOutbox()
+	_, ok, resend, _ := m.Take()
 	require.False(t, ok)
 	require.False(t, resend)
 	for g := uint64(1); g <= 3; g++ {
-		m.put(devices.Snapshot{Generation: g})
+		m.Put(devices.Snapshot{Generation: g})
 	}
-	m.askResend()
+	m.AskResend()
 	require.Len(t, m.news, 1)
-	s, ok, resend, _ := m.take()
+	s, ok, resend, _ := m.Take()
 	require.True(t, ok)
 	require.True(t, resend)
 	require.Equal(t, uint64(3), s.Generation)
 	require.Empty(t, m.news, "what was taken wakes nobody")
-	s, ok, resend, _ = m.take()
+	s, ok, resend, _ = m.Take()
 	require.True(t, ok, "the newest stays")
 	require.False(t, resend)
 	require.Equal(t, uint64(3), s.Generation)

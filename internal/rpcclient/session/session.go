@@ -1,4 +1,6 @@
-package rpcclient
+// Package session keeps one client up to date over one link: one list is in flight, only the newest one waits, and each goes when the
+// client has a token for it. The numbered rules in comments are those of docs/protocol.md.
+package session
 
 import (
 	"context"
@@ -8,12 +10,44 @@ import (
 
 	"sidetone/internal/devices"
 	"sidetone/internal/rpcclient/link"
+	"sidetone/internal/rpcclient/policy"
 	"sidetone/internal/signal"
 )
 
-// Delivery is one list that a client has accepted.
+// Options are how a Session is held.
+type Options struct {
+	Link        link.Link
+	Over        policy.Transport
+	Outbox      *Outbox
+	Limits      func() Limits
+	Bucket      *TokenBucket   // the client's tokens, if each list costs one; otherwise nil (rule R67)
+	Jitter      func() float64 // of the waits after refused lists
+	Observer    Observer
+	EndWhenIdle context.Context   // at its end the session ends as soon as nothing is in flight
+	HasAnswered bool              // the client has answered the command before
+	MayHold     *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
+}
+
+// Limits are how long answers may take (rule R48).
+type Limits struct {
+	Overdue time.Duration // after which a client that has answered before is slow
+	Silent  time.Duration // after which a client that has never answered does not know the command
+	Hung    time.Duration // after which a client that has answered before is connected to anew
+}
+
+// Observer is told what happens in a session.
+type Observer interface {
+	Slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
+	Delivered(Delivery)
+	UpToDate(generation uint64) // the client already holds a list equal to that of this generation
+	// Refused: the client refuses the list newest. It is sent again, and until then the client may hold held.
+	Refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot)
+	Waits(until time.Time)             // a list has to wait for the client's rate limit
+	Unsupported(err error) (end error) // the client does not know the command; nil: go on waiting for an answer
+}
+
+// Delivery is one list that the client has accepted.
 type Delivery struct {
-	To        Address
 	Snapshot  devices.Snapshot
 	Changes   []devices.Change // against what this client had before; all of it on the first list
 	First     bool             // the first list of a session
@@ -21,20 +55,20 @@ type Delivery struct {
 	SinceOS   time.Duration    // from the OS event to the answer
 }
 
-// session keeps one client up to date over one link. At most one list is in flight, only the newest one
-// waits, and an older list never follows a newer one (rule R71).
-type session struct {
-	link        link.Link
-	to          Address
-	outbox      *outbox
-	limits      func() limits
-	pacer       *tokenBucket
-	bucket      *tokenBucket  // the client's tokens, if each list costs one; otherwise nil (rule R67)
-	retry       *link.Backoff // after refused lists
-	observer    observer
-	endWhenIdle context.Context // at its end the session ends as soon as nothing is in flight
+var (
+	// ErrUnsupported means that the client sends READY and never answers the command.
+	ErrUnsupported = errors.New("this client does not know certified devices")
+	// ErrReconnect is why a session ends as soon as nothing is in flight.
+	ErrReconnect = errors.New("there is a better way now, or it may no longer be talked to")
+)
 
-	hasAnswered bool // the client has answered the command before
+// Session keeps one client up to date over one link. At most one list is in flight, only the newest one
+// waits, and an older list never follows a newer one (rule R71).
+type Session struct {
+	Options // HasAnswered and MayHold change while it runs
+
+	pacer *TokenBucket
+	retry *link.Backoff // after refused lists
 
 	accepted        devices.Snapshot // the last list that the client has accepted
 	acceptedIsKnown bool             // false: what the client holds is unknown, so the next list is sent in any case (rule R52)
@@ -44,8 +78,6 @@ type session struct {
 
 	unansweredSince time.Time // since when no list of this session was answered although one is overdue; zero: none is
 
-	mayHold *devices.Snapshot // the last list that the client was sent and has not refused; nil: none
-
 	offer      offer
 	holds      *devices.Snapshot // what the client has accepted last in this session; nil: unknown, as it may be of another session or agent
 	rejected   []devices.Device  // the last list that was refused while it was the newest
@@ -54,45 +86,45 @@ type session struct {
 	again      time.Time         // when the newest list is offered again
 }
 
-// limits are how long answers may take (rule R48).
-type limits struct {
-	overdue time.Duration // after which a client that has answered before is slow
-	silent  time.Duration // after which a client that has never answered does not know the command
-	hung    time.Duration // after which a client that has answered before is connected to anew
+const (
+	refusedFirst = time.Second     // first wait after a refused list (rule R44)
+	refusedMax   = 5 * time.Minute // the longest one
+)
+
+// New returns a session that has not begun.
+func New(o Options) *Session {
+	return &Session{
+		Options: o, pacer: newPacer(), retry: link.NewBackoff(refusedFirst, refusedMax, o.Jitter), first: true, offer: offerNewest,
+	}
 }
 
-// observer is told what happens in a session.
-type observer interface {
-	slow(sent *devices.Snapshot, since time.Time) // the answer to sent is overdue
-	delivered(Delivery)
-	upToDate(generation uint64) // the client already holds a list equal to that of this generation
-	// refused: the client refuses the list newest. It is sent again, and until then the client may hold held.
-	refused(err error, again time.Time, newest devices.Snapshot, held *devices.Snapshot)
-	waits(until time.Time)             // a list has to wait for the client's rate limit
-	unsupported(err error) (end error) // the client does not know the command; nil: go on waiting for an answer
-}
+// HasDelivered reports whether the client has accepted a list of this session.
+func (s *Session) HasDelivered() bool { return !s.first }
 
-// run returns when the link is lost or ctx ends. A refused list does not end it: the list
+// IsSilent reports whether the client has never answered the command, and an answer is overdue: as far as is known, it does not know the
+// command.
+func (s *Session) IsSilent() bool { return !s.HasAnswered && !s.unansweredSince.IsZero() }
+
+// Run returns when the link is lost, ctx ends, or EndWhenIdle does. A refused list does not end it: the list
 // is sent again after a growing wait, and at once when it changes (rule R44).
-func (s *session) run(ctx context.Context) error {
-	s.first, s.offer = true, offerNewest
+func (s *Session) Run(ctx context.Context) error {
 	for {
-		if s.endWhenIdle.Err() != nil {
-			return errReconnect
+		if s.EndWhenIdle.Err() != nil {
+			return ErrReconnect
 		}
-		snap, ok, resend, repeat := s.outbox.take()
+		snap, ok, resend, repeat := s.Outbox.Take()
 		s.acceptedIsKnown = s.acceptedIsKnown && !resend
 		s.repeating = s.repeating || repeat
 		if snap.Generation != s.refusedGen || resend {
 			s.offer = offerNewest
 		}
 		if !ok || s.offer == offerNewest && s.upToDate(snap) {
-			if err := s.sleep(ctx, 0, s.outbox.news); err != nil {
+			if err := s.sleep(ctx, 0, s.Outbox.news); err != nil {
 				return err
 			}
 			continue
 		}
-		changed := s.bucket.changed()
+		changed := s.Bucket.Changed()
 		if wait := s.delay(time.Now()); wait > 0 {
 			if err := s.sleep(ctx, wait, changed); err != nil {
 				return err
@@ -107,28 +139,28 @@ func (s *session) run(ctx context.Context) error {
 
 // delay returns how long the next list has to wait. It waits here, where a newer one can replace it,
 // rather than in the client's queue.
-func (s *session) delay(now time.Time) time.Duration {
-	wait := s.pacer.delay(now)
-	if token := s.bucket.delay(now); token > 0 {
-		s.observer.waits(now.Add(token))
+func (s *Session) delay(now time.Time) time.Duration {
+	wait := s.pacer.Delay(now)
+	if token := s.Bucket.Delay(now); token > 0 {
+		s.Observer.Waits(now.Add(token))
 		wait = max(wait, token)
 	}
 	return wait
 }
 
 // upToDate reports whether the client already holds the list of snap, perhaps from an earlier snapshot.
-func (s *session) upToDate(snap devices.Snapshot) bool {
+func (s *Session) upToDate(snap devices.Snapshot) bool {
 	if !s.acceptedIsKnown || !devices.SameWire(s.accepted.Wire(), snap.Wire()) {
 		return false
 	}
 	s.accepted = snap
-	s.observer.upToDate(snap.Generation)
+	s.Observer.UpToDate(snap.Generation)
 	return true
 }
 
 // sleep waits for the given time (0: no limit) or for news (nil: none). It ends with an error when the
 // session does.
-func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct{}) error {
+func (s *Session) sleep(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	var timeout <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -138,10 +170,10 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.link.Lost():
-		return s.link.Cause()
-	case <-s.endWhenIdle.Done():
-		return errReconnect
+	case <-s.Link.Lost():
+		return s.Link.Cause()
+	case <-s.EndWhenIdle.Done():
+		return ErrReconnect
 	case <-news:
 	case <-timeout:
 	}
@@ -149,18 +181,18 @@ func (s *session) sleep(ctx context.Context, d time.Duration, news <-chan struct
 }
 
 // send delivers what the client is offered while newest is the newest list. It returns an error only when the session is over.
-func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
+func (s *Session) send(ctx context.Context, newest devices.Snapshot) error {
 	snap := s.listFor(newest)
 	nonce, payload := link.Encode(snap.Wire())
-	start, before := time.Now(), s.mayHold
-	s.mayHold = &snap
-	s.pacer.spend(start)
-	spent := s.bucket.spend(start)
-	err := s.Deliver(ctx, nonce, payload, &snap)
+	start, before := time.Now(), s.MayHold
+	s.MayHold = &snap
+	s.pacer.Spend(start)
+	spent := s.Bucket.Spend(start)
+	err := s.deliver(ctx, nonce, payload, &snap)
 	spent(time.Now())
 	if silent := s.asUnsupported(err); silent != nil && ctx.Err() == nil {
 		s.markUnanswered(start)
-		if end := s.observer.unsupported(silent); end != nil {
+		if end := s.Observer.Unsupported(silent); end != nil {
 			return end
 		}
 		err = s.awaitLateAnswer(ctx, silent)
@@ -174,15 +206,15 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		s.acceptedIsKnown, s.holds = false, nil
 		return nil
 	case err == nil && s.offer != offerNewest:
-		s.hasAnswered, s.unansweredSince = true, time.Time{}
+		s.HasAnswered, s.unansweredSince = true, time.Time{}
 		s.accepted, s.acceptedIsKnown, s.holds = snap, false, &snap // the newest one goes out even if it then says the same
-		s.observer.refused(s.refusal, s.again, newest, s.holds)
+		s.Observer.Refused(s.refusal, s.again, newest, s.holds)
 		return s.decided(ctx, onTaken)
 	case err == nil:
-		s.hasAnswered, s.unansweredSince = true, time.Time{}
+		s.HasAnswered, s.unansweredSince = true, time.Time{}
 		now := time.Now()
-		s.observer.delivered(Delivery{
-			To: s.to, Snapshot: snap, Changes: devices.Diff(s.accepted, snap), First: s.first,
+		s.Observer.Delivered(Delivery{
+			Snapshot: snap, Changes: devices.Diff(s.accepted, snap), First: s.first,
 			RoundTrip: now.Sub(start), SinceOS: now.Sub(snap.At),
 		})
 		s.holds = &snap
@@ -191,7 +223,7 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 		s.retry.Reset()
 		return nil
 	case errors.As(err, &refusal) && refusal.Phase == link.PhaseCommand && refusal.Code != link.CodeNotAuthorized:
-		s.mayHold = before
+		s.MayHold = before
 		s.refused(snap, newest, err)
 		return s.decided(ctx, s.verdictOn(newest))
 	case errors.Is(err, link.ErrBroken):
@@ -203,8 +235,8 @@ func (s *session) send(ctx context.Context, newest devices.Snapshot) error {
 }
 
 // refused notes that the client refuses snap, with err, while newest is the newest list.
-func (s *session) refused(snap, newest devices.Snapshot, err error) {
-	s.hasAnswered, s.acceptedIsKnown, s.unansweredSince = true, false, time.Time{}
+func (s *Session) refused(snap, newest devices.Snapshot, err error) {
+	s.HasAnswered, s.acceptedIsKnown, s.unansweredSince = true, false, time.Time{}
 	if s.offer == offerNewest {
 		if list := snap.Wire(); !devices.SameWire(list, s.rejected) {
 			s.rejected = list
@@ -212,11 +244,11 @@ func (s *session) refused(snap, newest devices.Snapshot, err error) {
 		}
 		s.refusal, s.refusedGen, s.again = err, snap.Generation, time.Now().Add(s.retry.Wait())
 	}
-	s.observer.refused(s.refusal, s.again, newest, s.former())
+	s.Observer.Refused(s.refusal, s.again, newest, s.former())
 }
 
 // decided applies the client's answer to an offer, and waits until the next one is due.
-func (s *session) decided(ctx context.Context, on verdict) error {
+func (s *Session) decided(ctx context.Context, on verdict) error {
 	next := offers.After(s.offer, on)
 	s.offer = next.To
 	if next.Then != growing {
@@ -226,17 +258,17 @@ func (s *session) decided(ctx context.Context, on verdict) error {
 	if wait <= 0 { // the offer has taken that long
 		return nil
 	}
-	return s.sleep(ctx, wait, s.outbox.news)
+	return s.sleep(ctx, wait, s.Outbox.news)
 }
 
-// promptAnswer is the time within which a healthy client answers.
-const promptAnswer = 100 * time.Millisecond
+// PromptAnswer is the time within which a healthy client answers.
+const PromptAnswer = 100 * time.Millisecond
 
 // overtaken reports whether the client may have taken a repeated list before the list of the other application that caused
 // the repetition. A client that was frozen reads its connections in any order, and may drop devices that both lists have
 // with the later one (rule R90). So the list is sent once more.
-func (s *session) overtaken(roundTrip time.Duration) bool {
-	return s.repeating && s.bucket == nil && roundTrip > promptAnswer
+func (s *Session) overtaken(roundTrip time.Duration) bool {
+	return s.repeating && s.Bucket == nil && roundTrip > PromptAnswer
 }
 
 // errNewer means that the answer to a list is not waited for any longer, because there is a newer one, or it is time to send it again.
@@ -254,14 +286,14 @@ const (
 // command. Over IPC and WebSocket one more list costs nothing (rule R68), and an answer to it ends all doubt (rule R48). A client
 // that has answered in this session, and does so no more, is probably frozen: it gets the newest list when it goes on, and one every
 // repeatSlow in case it is not.
-func (s *session) newer() <-chan struct{} {
-	if s.to.Transport == HTTP || !s.first {
+func (s *Session) newer() <-chan struct{} {
+	if s.Over == policy.HTTP || !s.first {
 		return nil
 	}
-	return s.outbox.news
+	return s.Outbox.news
 }
 
-func (s *session) markUnanswered(since time.Time) {
+func (s *Session) markUnanswered(since time.Time) {
 	if s.unansweredSince.IsZero() {
 		s.unansweredSince = since
 	}
@@ -269,7 +301,7 @@ func (s *session) markUnanswered(since time.Time) {
 
 // orNewer calls wait with a context that ends when there is a newer list, too, or when it is time to send it again. Then it returns
 // errNewer.
-func (s *session) orNewer(ctx context.Context, wait func(context.Context) error) error {
+func (s *Session) orNewer(ctx context.Context, wait func(context.Context) error) error {
 	news := s.newer()
 	if news == nil {
 		return wait(ctx)
@@ -284,7 +316,7 @@ func (s *session) orNewer(ctx context.Context, wait func(context.Context) error)
 		case <-again.C:
 			cancel(errNewer)
 		case <-news:
-			s.outbox.news.Notify() // for the loop, which takes the list
+			s.Outbox.news.Notify() // for the loop, which takes the list
 			cancel(errNewer)
 		case <-ctx.Done():
 		}
@@ -300,33 +332,33 @@ func (s *session) orNewer(ctx context.Context, wait func(context.Context) error)
 
 // deliver sends a list and waits for its answer. A client that has answered before may be frozen
 // for a while, or stopped in a debugger: its link is kept (rule R48).
-func (s *session) Deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
-	within := s.limits()
-	if !s.hasAnswered {
-		ctx, cancel := context.WithTimeout(ctx, within.silent)
+func (s *Session) deliver(ctx context.Context, nonce string, payload []byte, snap *devices.Snapshot) error {
+	within := s.Limits()
+	if !s.HasAnswered {
+		ctx, cancel := context.WithTimeout(ctx, within.Silent)
 		defer cancel()
 		if s.unansweredSince.IsZero() {
-			return s.link.Deliver(ctx, nonce, payload)
+			return s.Link.Deliver(ctx, nonce, payload)
 		}
-		return s.orNewer(ctx, func(ctx context.Context) error { return s.link.Deliver(ctx, nonce, payload) })
+		return s.orNewer(ctx, func(ctx context.Context) error { return s.Link.Deliver(ctx, nonce, payload) })
 	}
-	since, patience, leave := time.Now(), within.overdue, s.endWhenIdle.Done()
+	since, patience, leave := time.Now(), within.Overdue, s.EndWhenIdle.Done()
 	if !s.unansweredSince.IsZero() {
 		since, patience = s.unansweredSince, 0
 	}
-	if s.to.Transport == HTTP {
+	if s.Over == policy.HTTP {
 		leave = nil // the client may still take what is in its line
 	}
-	ctx, cancel := context.WithDeadline(ctx, since.Add(within.hung))
+	ctx, cancel := context.WithDeadline(ctx, since.Add(within.Hung))
 	defer cancel()
 	var end error
 	done := make(chan struct{})
 	overdue := time.AfterFunc(patience, func() { // beside this goroutine, which writes at once: a mute waits for it
 		defer close(done)
 		s.markUnanswered(since)
-		s.observer.slow(snap, since)
+		s.Observer.Slow(snap, since)
 		var again <-chan time.Time
-		if s.to.Transport != HTTP {
+		if s.Over != policy.HTTP {
 			again = time.After(repeatSlow)
 		}
 		select {
@@ -334,16 +366,16 @@ func (s *session) Deliver(ctx context.Context, nonce string, payload []byte, sna
 			end = errNewer
 			cancel()
 		case <-leave:
-			end = errReconnect
+			end = ErrReconnect
 			cancel()
 		case <-s.newer():
-			s.outbox.news.Notify() // for the loop, which takes the list
+			s.Outbox.news.Notify() // for the loop, which takes the list
 			end = errNewer
 			cancel()
 		case <-ctx.Done():
 		}
 	})
-	err := s.link.Deliver(ctx, nonce, payload)
+	err := s.Link.Deliver(ctx, nonce, payload)
 	if !overdue.Stop() {
 		cancel()
 		<-done
@@ -356,15 +388,15 @@ func (s *session) Deliver(ctx context.Context, nonce string, payload []byte, sna
 
 // awaitLateAnswer waits for the answer of a client that seems not to know the command, in case one comes after all, or for a newer list.
 // Whatever else ends the wait, what counts is that it never answered: the error is silent then.
-func (s *session) awaitLateAnswer(ctx context.Context, silent error) error {
+func (s *Session) awaitLateAnswer(ctx context.Context, silent error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.endWhenIdle, func() { cancel(errReconnect) })()
-	err := s.orNewer(ctx, s.link.Await)
-	if errors.Is(context.Cause(ctx), errReconnect) {
-		return errReconnect
+	defer context.AfterFunc(s.EndWhenIdle, func() { cancel(ErrReconnect) })()
+	err := s.orNewer(ctx, s.Link.Await)
+	if errors.Is(context.Cause(ctx), ErrReconnect) {
+		return ErrReconnect
 	}
-	if told := err == nil || errors.As(err, new(*link.Refusal)) || errors.Is(err, errReconnect) || errors.Is(err, errNewer); !told {
+	if told := err == nil || errors.As(err, new(*link.Refusal)) || errors.Is(err, errNewer); !told {
 		return silent
 	}
 	return err
@@ -372,44 +404,43 @@ func (s *session) awaitLateAnswer(ctx context.Context, silent error) error {
 
 // asUnsupported returns an error if err shows that the client does not know the command: it says so, or it
 // has never answered it (rules R13, R48). Asking again would not help.
-func (s *session) asUnsupported(err error) error {
+func (s *Session) asUnsupported(err error) error {
 	switch {
 	case errors.Is(err, &link.Refusal{Phase: link.PhaseCommand, Code: link.CodeUnknownCommand}):
 		return err
-	case errors.Is(err, link.ErrNoAnswer) && !s.hasAnswered:
-		return fmt.Errorf("%w: %w", errUnsupported, err)
+	case errors.Is(err, link.ErrNoAnswer) && !s.HasAnswered:
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	default:
 		return nil
 	}
 }
 
-// farewell sends what policy says, or an empty list if the client refuses that. It does not wait for a list in flight, because the link
-// keeps the order.
-// If a list costs a token and there is none in time, nothing is sent: the client would only queue it.
-func (s *session) farewell(ctx context.Context, policy ExitPolicy) error {
+// Farewell leaves what the policy says, or an empty list if the client refuses that. It does not wait for a list in flight, because the
+// link keeps the order. If a list costs a token and there is none in time, nothing is sent: the client would only queue it.
+func (s *Session) Farewell(ctx context.Context, leave policy.Exit) error {
 	list := []devices.Device{}
-	switch policy {
-	case ExitLeave:
+	switch leave {
+	case policy.ExitLeave:
 		return nil
-	case ExitUnmute:
-		if s.mayHold != nil { // else what it holds may be the list of an agent that was killed, with a mute
-			list = s.mayHold.Wire()
+	case policy.ExitUnmute:
+		if s.MayHold != nil { // else what it holds may be the list of an agent that was killed, with a mute
+			list = s.MayHold.Wire()
 			for i := range list {
 				list[i].HardwareMute = nil
 			}
 		}
 	}
-	if s.bucket != nil {
-		wait := s.bucket.linkDelay(time.Now())
+	if s.Bucket != nil {
+		wait := s.Bucket.LinkDelay(time.Now())
 		if end, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(end) {
 			return errNoToken
 		}
 		_ = signal.Sleep(ctx, wait)
 	}
 	nonce, payload := link.Encode(list)
-	err := s.link.Deliver(ctx, nonce, payload)
+	err := s.Link.Deliver(ctx, nonce, payload)
 	if len(list) > 0 && errors.As(err, new(*link.Refusal)) { // it holds what it had accepted before, perhaps with a mute
-		return s.farewell(ctx, ExitClear)
+		return s.Farewell(ctx, policy.ExitClear)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package rpcclient
+package session
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/policy"
 )
 
 var schedules = flag.Int("schedules", 10_000, "random schedules to play against the model of the client's bucket")
@@ -142,19 +143,20 @@ func TestOverHTTPTheNewestStateGoesWithTheNextToken(t *testing.T) {
 // play lets a session live through the schedule and returns what it posted.
 func (s schedule) play(t *testing.T) []posted {
 	l := &postLink{takes: s.takes, gone: make(chan struct{}), start: time.Now()}
-	bucket := newTokenBucket(2, 30*time.Second)
+	bucket := NewTokenBucket(2, 30*time.Second)
 	b := &testSession{result: make(chan error, 1)}
-	b.session = &session{
-		link: l, to: Address{Transport: HTTP}, outbox: newOutbox(), limits: func() limits { return DefaultOptions.answerLimits(HTTP) },
-		pacer: newPacer(), bucket: bucket, retry: newBackoff(refusedFirst, refusedMax), observer: b, endWhenIdle: t.Context(),
-	}
+	limits := Limits{Overdue: policy.AnswerTimeout, Silent: policy.HTTPTimeout, Hung: policy.HTTPTimeout}
+	b.Session = New(Options{
+		Link: l, Over: policy.HTTP, Outbox: NewOutbox(), Limits: func() Limits { return limits }, Bucket: bucket, Jitter: rand.Float64,
+		Observer: b, EndWhenIdle: t.Context(),
+	})
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { b.result <- b.run(ctx) }()
+	go func() { b.result <- b.Run(ctx) }()
 	resends := s.resends
 	for i, c := range s.changes {
 		for len(resends) > 0 && resends[0] < c.at {
 			time.Sleep(time.Until(l.start.Add(resends[0])))
-			b.outbox.askResend()
+			b.Outbox.AskResend()
 			synctest.Wait()
 			resends = resends[1:]
 		}

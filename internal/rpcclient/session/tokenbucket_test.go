@@ -1,4 +1,4 @@
-package rpcclient
+package session
 
 import (
 	"testing"
@@ -46,14 +46,14 @@ func TestPacerKeepsTheLimit(t *testing.T) {
 		late := rapid.Int64Range(0, int64(5*time.Millisecond)) // between the question and the sending
 		for range rapid.IntRange(1, 400).Draw(t, "n") {
 			now = now.Add(time.Duration(gap.Draw(t, "gap")))
-			wait := p.delay(now)
-			require.Equal(t, wait, p.delay(now), "asking costs nothing")
+			wait := p.Delay(now)
+			require.Equal(t, wait, p.Delay(now), "asking costs nothing")
 			require.GreaterOrEqual(t, wait, time.Duration(0))
 			require.LessOrEqual(t, wait, time.Second/pacePerSecond, "nobody waits longer than for one token")
 			now = now.Add(wait)
-			require.Zero(t, p.delay(now), "who has waited may send")
+			require.Zero(t, p.Delay(now), "who has waited may send")
 			now = now.Add(time.Duration(late.Draw(t, "late")))
-			p.spend(now)
+			p.Spend(now)
 			sent = append(sent, now)
 		}
 		require.LessOrEqual(t, mostPerSecond(sent), 50)
@@ -67,11 +67,11 @@ func TestPacerGivesTheWholeRate(t *testing.T) {
 	now := start
 	n := 0
 	for now.Sub(start) <= 10*time.Second {
-		if wait := p.delay(now); wait > 0 {
+		if wait := p.Delay(now); wait > 0 {
 			now = now.Add(wait)
 			continue
 		}
-		p.spend(now)
+		p.Spend(now)
 		n++
 	}
 	require.Equal(t, paceBurst+10*pacePerSecond, n)
@@ -83,10 +83,10 @@ func TestPacerIsFullAgainAfterAPause(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	for range 3 {
 		for range paceBurst {
-			require.Zero(t, p.delay(now))
-			p.spend(now)
+			require.Zero(t, p.Delay(now))
+			p.Spend(now)
 		}
-		require.Positive(t, p.delay(now))
+		require.Positive(t, p.Delay(now))
 		now = now.Add(time.Hour)
 	}
 }
@@ -99,15 +99,15 @@ func TestAListWaitsNoLongerThanForItsToken(t *testing.T) {
 		b := runSession(t, l)
 		synctest.Wait()
 		start := time.Now()
-		b.bucket = newTokenBucket(2, 30*time.Second)
+		b.Bucket = NewTokenBucket(2, 30*time.Second)
 		for range 2 {
-			b.bucket.spend(start)
+			b.Bucket.Spend(start)
 		}
 		b.put(1, devices.True)
 		time.Sleep(20 * time.Second)
-		release := b.bucket.reserve()
+		release := b.Bucket.Reserve()
 		time.Sleep(9 * time.Second)
-		b.bucket.spend(start.Add(30 * time.Second))
+		b.Bucket.Spend(start.Add(30 * time.Second))
 		time.Sleep(2 * time.Second)
 		release()
 		time.Sleep(time.Hour)

@@ -1,4 +1,4 @@
-package rpcclient
+package session
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // listFor returns the list to send if snap is the newest.
-func (s *session) listFor(snap devices.Snapshot) devices.Snapshot {
+func (s *Session) listFor(snap devices.Snapshot) devices.Snapshot {
 	switch s.offer {
 	case offerFormer:
 		return asOfToday(s.former(), snap)
@@ -18,15 +18,15 @@ func (s *session) listFor(snap devices.Snapshot) devices.Snapshot {
 }
 
 // former returns the list that the client has accepted last, or else the last one that it was sent and has not refused; nil: none.
-func (s *session) former() *devices.Snapshot {
+func (s *Session) former() *devices.Snapshot {
 	if s.holds != nil {
 		return s.holds
 	}
-	return s.mayHold
+	return s.MayHold
 }
 
 // verdictOn returns what it means that the client has refused a list while snap is the newest one.
-func (s *session) verdictOn(snap devices.Snapshot) verdict {
+func (s *Session) verdictOn(snap devices.Snapshot) verdict {
 	switch {
 	case s.holds != nil && !holdsStale(*s.holds, snap):
 		return onRefused
@@ -89,4 +89,29 @@ func asOfToday(was *devices.Snapshot, newest devices.Snapshot) devices.Snapshot 
 	}
 	newest.Devices = kept
 	return newest
+}
+
+// MutedIn returns the ids of the microphones that are muted in any of the lists.
+func MutedIn(lists ...*devices.Snapshot) (ids []string) {
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		for _, d := range list.Devices {
+			if d.HardwareMute != nil && *d.HardwareMute && !slices.Contains(ids, d.ID) {
+				ids = append(ids, d.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// MissingIn returns the ids of the microphones of newest that are not in held.
+func MissingIn(held *devices.Snapshot, newest devices.Snapshot) (ids []string) {
+	for _, r := range newest.Devices {
+		if r.Type == devices.AudioInput && (held == nil || find(*held, r) == nil) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }

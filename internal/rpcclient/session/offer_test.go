@@ -1,4 +1,4 @@
-package rpcclient
+package session
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/rpcclient/link/linktest"
+	"sidetone/internal/rpcclient/policy"
 	"sidetone/internal/testlab/tabletest"
 )
 
@@ -23,7 +25,7 @@ func TestEveryAnswerToAnOfferIsDecided(t *testing.T) {
 
 // disliked is a list with one more microphone, which a client dislikes.
 func disliked(generation uint64, mute devices.Tri) devices.Snapshot {
-	s := snapshot(mute)
+	s := linktest.Headset(mute)
 	s.Generation, s.At = generation, time.Now()
 	bad := devices.Report{Device: devices.Device{Type: devices.AudioInput, ID: "Bad", Vendor: s.Devices[0].Vendor, Model: s.Devices[0].Model}}
 	s.Devices = append(s.Devices, bad)
@@ -60,12 +62,12 @@ func TestARefusedListLeavesNoFlagThatIsOver(t *testing.T) {
 				}
 				b.put(1, devices.True)
 				synctest.Wait()
-				b.outbox.put(disliked(2, devices.True))
+				b.Outbox.Put(disliked(2, devices.True))
 				require.Equal(t, picky.want[:2], sizes(), "the mute that it holds is not over")
 				require.Equal(t, []string{"Mic"}, b.muted)
 				require.Equal(t, []string{"Bad"}, b.missing, "what it is not told of")
 
-				b.outbox.put(disliked(3, devices.False))
+				b.Outbox.Put(disliked(3, devices.False))
 				require.Equal(t, picky.want, sizes())
 				last := l.lists()[len(picky.want)-1]
 				require.NotEqual(t, devices.True, last.mute)
@@ -117,7 +119,7 @@ func TestAClientThatRefusesEverythingGetsOneEmptyList(t *testing.T) {
 				l := &fakeLink{answer: refuse}
 				b := runSession(t, l)
 				synctest.Wait()
-				b.holds, b.mayHold = nil, holds
+				b.holds, b.MayHold = nil, holds
 				b.put(1, devices.False)
 				synctest.Wait()
 				var sizes []int
@@ -136,7 +138,7 @@ func TestAClientThatRefusesEverythingGetsOneEmptyList(t *testing.T) {
 func TestAsOfToday(t *testing.T) {
 	t.Parallel()
 	was := disliked(1, devices.True)
-	now := snapshot(devices.False)
+	now := linktest.Headset(devices.False)
 	now.Devices = now.Devices[1:] // the speaker has left
 	got := asOfToday(&was, now)
 	require.Len(t, got.Devices, 1)
@@ -162,7 +164,7 @@ func TestTheNewestListIsTriedAgain(t *testing.T) {
 		b := runSession(t, l)
 		b.put(1, devices.True)
 		time.Sleep(5 * time.Second)
-		b.outbox.put(disliked(2, devices.False))
+		b.Outbox.Put(disliked(2, devices.False))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		refusing.Store(false)
@@ -186,7 +188,7 @@ func TestAClientIsUpToDateWhenTheDislikedDeviceLeaves(t *testing.T) {
 		b := runSession(t, l)
 		b.put(1, devices.True)
 		synctest.Wait()
-		b.outbox.put(disliked(2, devices.False))
+		b.Outbox.Put(disliked(2, devices.False))
 		synctest.Wait()
 		before := len(b.deliveries)
 		b.put(3, devices.False)
@@ -210,12 +212,12 @@ func TestARefusedFarewellLeavesNoMute(t *testing.T) {
 		b.put(1, devices.True)
 		synctest.Wait()
 		l.takes = time.Hour
-		b.outbox.put(disliked(2, devices.True))
+		b.Outbox.Put(disliked(2, devices.True))
 		synctest.Wait()
 		b.cancel()
 		<-b.result
 		l.takes = 0
-		require.NoError(t, b.farewell(context.Background(), ExitUnmute))
+		require.NoError(t, b.Farewell(context.Background(), policy.ExitUnmute))
 		require.Zero(t, l.lists()[len(l.lists())-1].size)
 	})
 }

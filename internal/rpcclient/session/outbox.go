@@ -1,4 +1,4 @@
-package rpcclient
+package session
 
 import (
 	"sync"
@@ -7,9 +7,9 @@ import (
 	"sidetone/internal/signal"
 )
 
-// outbox holds the newest snapshot for the session with one client. put never blocks: it replaces a
+// Outbox holds the newest snapshot for the session with one client. Put never blocks: it replaces a
 // snapshot that was not taken.
-type outbox struct {
+type Outbox struct {
 	mu     sync.Mutex
 	snap   devices.Snapshot
 	filled bool
@@ -18,34 +18,36 @@ type outbox struct {
 	news   signal.Signal
 }
 
-func newOutbox() *outbox { return &outbox{news: signal.New()} }
+// NewOutbox returns an empty one.
+func NewOutbox() *Outbox { return &Outbox{news: signal.New()} }
 
-func (m *outbox) put(s devices.Snapshot) {
+// Put replaces the snapshot.
+func (m *Outbox) Put(s devices.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.snap, m.filled = s, true
 	m.news.Notify()
 }
 
-// askResend makes the next take report that the whole list must be sent again.
-func (m *outbox) askResend() {
+// AskResend makes the next Take report that the whole list must be sent again.
+func (m *Outbox) AskResend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resend = true
 	m.news.Notify()
 }
 
-// askRepeat is like askResend, with another application as the reason.
-func (m *outbox) askRepeat() {
+// AskRepeat is like AskResend, with another application as the reason.
+func (m *Outbox) AskRepeat() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resend, m.repeat = true, true
 	m.news.Notify()
 }
 
-// take returns the newest snapshot (ok is false before the first one) and what was asked for since the last
+// Take returns the newest snapshot (ok is false before the first one) and what was asked for since the last
 // call. It clears the notification that announced them.
-func (m *outbox) take() (s devices.Snapshot, ok, resend, repeat bool) {
+func (m *Outbox) Take() (s devices.Snapshot, ok, resend, repeat bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	resend, repeat, m.resend, m.repeat = m.resend, m.repeat, false, false
