@@ -21,15 +21,19 @@ type incarnation struct {
 // that one of them always seems to see it: the unit has stayed only if one and the same source has seen it all the while.
 type proof struct {
 	devices.Presence
-	holds bool // the source has seen it all the while
+	holds bool      // the source has seen it all the while
+	since time.Time // if not: since when it has seen what it sees, or has not seen it
 }
 
 // seen returns the proof after the source has looked again.
-func (p proof) seen(now devices.Presence) proof {
+func (p proof) seen(now devices.Presence, at time.Time) proof {
 	if p.Plugged.After(now.Plugged) {
 		now.Plugged = p.Plugged // for when it sees that device again
 	}
-	return proof{now, p.holds && p.stayed(now)}
+	if p.stayed(now) {
+		return proof{now, p.holds, p.since}
+	}
+	return proof{now, false, at}
 }
 
 // stayed reports whether something that the source saw of the unit is still there.
@@ -47,20 +51,33 @@ func (p proof) cameBack(now devices.Presence) bool {
 	return !p.There() && now.There() && now.Plugged.After(p.Plugged)
 }
 
+// confirm lets a source that noticed something prove again that the unit has stayed, if another one that has seen it all the while has not
+// noticed anything within a time that is long enough for that: what the first one noticed was not that the unit left, or it did so before
+// this incarnation.
+func (inc *incarnation) confirm(now time.Time, enough time.Duration) {
+	if !slices.ContainsFunc(inc.proofs, func(p proof) bool { return p.holds }) {
+		return
+	}
+	for i := range inc.proofs {
+		p := &inc.proofs[i]
+		p.holds = p.holds || p.There() && now.Sub(p.since) >= enough
+	}
+}
+
 // look notes what sources see of the unit, and returns what that means. u is the zero Unit if none sees anything.
-func (inc *incarnation) look(u devices.Unit) sighting {
+func (inc *incarnation) look(u devices.Unit, at time.Time) sighting {
 	replugged, stayed := false, false
 	var proofs []proof
 	for _, p := range inc.proofs {
 		now := presenceOf(u.Presences, p.Source)
 		replugged = replugged || p.cameBack(now)
-		p = p.seen(now)
+		p = p.seen(now, at)
 		stayed = stayed || p.holds
 		proofs = append(proofs, p)
 	}
 	for _, now := range u.Presences {
 		if !slices.ContainsFunc(inc.proofs, func(p proof) bool { return p.Source == now.Source }) {
-			proofs = append(proofs, proof{now, true}) // it proves only from now on
+			proofs = append(proofs, proof{now, true, at}) // it proves only from now on
 		}
 	}
 	inc.proofs = proofs
@@ -133,7 +150,9 @@ func (s *state) sight(u devices.Unit) {
 	if inc == nil {
 		inc = &incarnation{product: u.Product, key: u.Key, presence: gone}
 	}
-	t := transitions.After(inc.presence, inc.look(u))
+	// A source that fails sees for StaleAfter what it saw before, and they notice at different times.
+	inc.confirm(s.now, s.opts.StaleAfter+lateness)
+	t := transitions.After(inc.presence, inc.look(u, s.now))
 	switch t.Then {
 	case leaves:
 		s.depart(inc)
@@ -182,9 +201,10 @@ func (s *state) isOfPast(p Push, found []devices.Unit) bool {
 
 // pastUnit is an incarnation of which a recording cannot show all by what is there when it begins.
 type pastUnit struct {
-	Unit   string    `json:"unit"`
-	Missed []string  `json:"missed,omitempty"` // the sources that have not seen it all the while
-	Since  time.Time `json:"since,omitzero"`   // if it is new: when it began
+	Unit     string      `json:"unit"`
+	Missed   []string    `json:"missed,omitempty"`    // the sources that have not seen it all the while
+	MissedAt []time.Time `json:"missed_at,omitempty"` // since when each of them has seen what it sees
+	Since    time.Time   `json:"since,omitzero"`      // if it is new: when it began
 }
 
 // isNew reports whether it matters when the incarnation began, or will while it may be taken for one whose sound is still to come.
@@ -199,7 +219,7 @@ func (s *state) pastUnits(clock func(time.Time) time.Time) (list []pastUnit) {
 		}
 		for _, p := range inc.proofs {
 			if !p.holds {
-				u.Missed = append(u.Missed, p.Source)
+				u.Missed, u.MissedAt = append(u.Missed, p.Source), append(u.MissedAt, clock(p.since))
 			}
 		}
 		if len(u.Missed) > 0 || !u.Since.IsZero() {
@@ -209,19 +229,17 @@ func (s *state) pastUnits(clock func(time.Time) time.Time) (list []pastUnit) {
 	return list
 }
 
-// missedBy notes, at the beginning of a replay, which sources have not seen the unit all the while.
-func (inc *incarnation) missedBy(now time.Time, sources ...string) {
+// missedBy notes, at the beginning of a replay, that a source has not seen the unit all the while, but only since a given time.
+func (inc *incarnation) missedBy(name string, since, now time.Time) {
 	if inc == nil {
 		return
 	}
-	for _, name := range sources {
-		i := slices.IndexFunc(inc.proofs, func(p proof) bool { return p.Source == name })
-		if i < 0 {
-			i = len(inc.proofs)
-			inc.proofs = append(inc.proofs, proof{Presence: devices.Presence{Source: name, Plugged: now}})
-		}
-		inc.proofs[i].holds = false
+	i := slices.IndexFunc(inc.proofs, func(p proof) bool { return p.Source == name })
+	if i < 0 {
+		i = len(inc.proofs)
+		inc.proofs = append(inc.proofs, proof{Presence: devices.Presence{Source: name, Plugged: now}})
 	}
+	inc.proofs[i].holds, inc.proofs[i].since = false, since
 }
 
 func (s *state) pastDepartures(clock func(time.Time) time.Time) (list []departure) {

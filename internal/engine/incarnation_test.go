@@ -707,6 +707,7 @@ func TestPushStaysWhileItsHIDDeviceDoes(t *testing.T) {
 		}
 	}
 	sound := func(list ...devices.Endpoint) func(*bench) { return func(b *bench) { b.see("audio", list...) } }
+	wait := func(d time.Duration) func(*bench) { return func(b *bench) { b.pass(d) } }
 	headset := headsetAt("a")
 	headset.Serial = "A1"
 	for name, c := range map[string]struct {
@@ -717,6 +718,11 @@ func TestPushStaysWhileItsHIDDeviceDoes(t *testing.T) {
 		"it fails, and is read again": {[]func(*bench){event(hid.Failed, false), event(hid.Attached, false)}, 1},
 		"it fails, and leaves":        {[]func(*bench){event(hid.Failed, false), event(hid.Gone, false)}, 0},
 		"it leaves":                   {[]func(*bench){event(hid.Gone, false)}, 0},
+		"it leaves soon":              {[]func(*bench){wait(stale + lateness - time.Second), event(hid.Gone, false)}, 0},
+		"it leaves much later":        {[]func(*bench){wait(stale + lateness), event(hid.Gone, false)}, 1},
+		"both are away, at different times": {[]func(*bench){
+			wait(stale + lateness), sound(), sound(headset), wait(stale + lateness), event(hid.Gone, false), event(hid.Attached, false),
+		}, 1},
 		"it is read in a new node":    {[]func(*bench){event(hid.Attached, false)}, 1},
 		"only the sound is away":      {[]func(*bench){sound(), sound(headset)}, 1},
 		"both are, but it only fails": {[]func(*bench){event(hid.Failed, false), sound(), sound(headset), event(hid.Attached, false)}, 1},

@@ -261,7 +261,13 @@ func (p *Player) begin(b Begin, now time.Time) {
 	}
 	for _, u := range b.Units {
 		inc := s.units[u.Unit]
-		inc.missedBy(now, u.Missed...)
+		for i, name := range u.Missed {
+			since := now // in older recordings
+			if i < len(u.MissedAt) {
+				since = u.MissedAt[i]
+			}
+			inc.missedBy(name, since, now)
+		}
 		if inc != nil && !u.Since.IsZero() {
 			inc.since = u.Since
 		}
@@ -270,7 +276,7 @@ func (p *Player) begin(b Begin, now time.Time) {
 	for _, r := range p.pushes {
 		in := *r.Push
 		if in.HIDLeft {
-			s.units[in.Unit].missedBy(now, hid.Source)
+			s.units[in.Unit].missedBy(hid.Source, now, now)
 		}
 		left := in.TTL - Span(now.Sub(p.started.Add(time.Duration(r.T))))
 		if in.TTL == 0 || left > 0 {
