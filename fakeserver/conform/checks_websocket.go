@@ -132,14 +132,11 @@ func frameOf(kind byte, text string) []byte {
 func commandWithUpgrade(ctx context.Context, r *run, p pass) (outcome, error) {
 	first, o := r.compose(payload{}), r.opening(WebSocket)
 	o.with = frameOf(websocket.TextMessage, first.text)
-	l, got, err := r.dialOpening(ctx, o, p.wait)
-	p.answered(got)
-	if l != nil {
-		defer l.close()
-	}
-	if err != nil || got.got != ready {
+	l, got, err := r.dialReady(ctx, o, p)
+	if l == nil {
 		return got, err
 	}
+	defer l.close()
 	return l.askAfter(ctx, first, r.compose(payload{}), r.opts.Patience)
 }
 
@@ -147,14 +144,11 @@ func commandWithUpgrade(ctx context.Context, r *run, p pass) (outcome, error) {
 func versionOfReady(ctx context.Context, r *run, p pass) (outcome, error) {
 	o := r.opening(WebSocket)
 	o.v = "abc"
-	l, got, err := r.dialOpening(ctx, o, p.wait)
-	p.answered(got)
-	if l != nil {
-		defer l.close()
-	}
-	if err != nil || got.got != ready {
+	l, got, err := r.dialReady(ctx, o, p)
+	if l == nil {
 		return got, err
 	}
+	defer l.close()
 	return outcome{got: cmp.Or(compact(l.readyAnswer.object("data")["v"]), "missing")}, nil
 }
 

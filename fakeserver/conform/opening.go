@@ -53,15 +53,10 @@ func (o opening) url(address string) string {
 	return "ws://" + address + cmp.Or(o.path, "/") + "?" + query.Encode()
 }
 
-// open opens a connection and waits for READY, at the cost of a token. Without READY it returns
-// no link, and the outcome says what came instead.
+// open opens a connection as a peer does, see dialReady, and keeps what READY says.
 func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, error) {
-	l, got, err := r.dialOpening(ctx, o, p.wait)
-	p.answered(got)
-	if err != nil || got.got != ready {
-		if l != nil {
-			l.close()
-		}
+	l, got, err := r.dialReady(ctx, o, p)
+	if l == nil {
 		return nil, got, err
 	}
 	r.readyAnswers[o.transport] = l.readyAnswer
@@ -69,6 +64,18 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 		got.got = readyUser
 	}
 	return l, got, nil
+}
+
+// dialReady opens a connection and waits for READY, at the cost of a token. Without READY it returns no link, and the outcome says what came
+// instead.
+func (r *run) dialReady(ctx context.Context, o opening, p pass) (*link, outcome, error) {
+	l, got, err := r.dialOpening(ctx, o, p.wait)
+	p.answered(got)
+	if l != nil && (err != nil || got.got != ready) {
+		l.close()
+		l = nil
+	}
+	return l, got, err
 }
 
 // dialOpening opens a connection and returns it with what came first on it.

@@ -36,6 +36,14 @@ func headset(place int) standin.HID {
 	}
 }
 
+// headsetWithVolume has a second collection, with a report of its own.
+func headsetWithVolume() standin.HID {
+	fake := headset(0)
+	fake.Descriptor = append([]byte("\x05\x0c\x09\x01\xa1\x01\x85\x02\x15\x00\x25\x01\x75\x01\x95\x08\x09\xe9\x81\x02\xc0"), fake.Descriptor...)
+	fake.Collections = 2
+	return fake
+}
+
 // ours wants the devices of tests: Wine has a mouse and a keyboard.
 var ours = Any(func(d hid.Device) bool { return d.VID == "1209" })
 
@@ -78,9 +86,7 @@ func TestHIDOfWindowsIsDescribed(t *testing.T) {
 // Windows makes a device of each collection.
 func TestHIDOfWindowsIsOneForAllItsCollections(t *testing.T) {
 	platformtest.NoLeak(t)
-	fake := headset(0)
-	fake.Descriptor, fake.Collections = append([]byte("\x05\x0c\x09\x01\xa1\x01\x85\x02\x15\x00\x25\x01\x75\x01\x95\x08\x09\xe9\x81\x02\xc0"), fake.Descriptor...), 2
-	plugged := fake.Plug(t)
+	plugged := headsetWithVolume().Plug(t)
 	h, events := openHID(t)
 	node := plugged.Instance()
 	e := events.expect(t, hid.Attached, node)
@@ -148,9 +154,7 @@ func TestHIDOfWindowsAnswersAreNotPadded(t *testing.T) {
 // A collection is a channel of its own.
 func TestHIDOfWindowsChannels(t *testing.T) {
 	platformtest.NoLeak(t)
-	fake := headset(0)
-	fake.Descriptor, fake.Collections = append([]byte("\x05\x0c\x09\x01\xa1\x01\x85\x02\x15\x00\x25\x01\x75\x01\x95\x08\x09\xe9\x81\x02\xc0"), fake.Descriptor...), 2
-	plugged := fake.Plug(t)
+	plugged := headsetWithVolume().Plug(t)
 	_, events := openHID(t)
 	events.expect(t, hid.Attached, plugged.Instance())
 	by := make(map[byte]int)
