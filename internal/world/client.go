@@ -279,7 +279,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case d.replacing && p.Err == nil && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
 		k.violate("emptied", "got an empty list over %s while one agent goes on in place of another", p.Transport)
 	case p.ClientID != clientID:
-	case p.Err != nil && (p.Fault == fakeserver.FaultError || p.Fault == fakeserver.FaultNone && k.refuses(p.Devices) != ""):
+	case p.Err != nil && (p.Fault == fakeserver.FaultError || isAnswered(p) && k.refuses(p.Devices) != ""):
 		k.refused = true
 	case p.Err != nil || d.leaving:
 	case len(p.Devices) == 0 && p.Transport == fakeserver.HTTP && k.Profile != fakeserver.Flaky && d.newest() != list &&
@@ -306,6 +306,9 @@ func (k *client) onPayload(p fakeserver.Payload) {
 		k.linkedSince = time.Time{}
 	}
 }
+
+// isAnswered reports whether the program answers what it is sent.
+func isAnswered(p fakeserver.Payload) bool { return p.Fault == fakeserver.FaultNone || p.Fault == fakeserver.FaultAnswerLate }
 
 // isFarewell reports whether the list may be the farewell over a transport that new settings exclude, over a socket that is hidden when
 // they come, or where only the first client is served, to one that answers late and has to make room. mu is held.

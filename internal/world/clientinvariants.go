@@ -76,10 +76,12 @@ func (c *clients) checkRest() {
 	}
 }
 
-// neverAnswers reports whether it is a program that answers no list, and the agent knows that it is not the one before it.
+// neverAnswers reports whether it is a program that has answered no list, also not by a fault, and the agent knows that it is not the one
+// before it.
 func (k *client) neverAnswers() bool {
 	silent := k.Profile == fakeserver.ArRPC || k.Profile == fakeserver.Blackhole
-	return silent && len(k.sharing()) == 1 && !k.Hidden && k.desk.set.Visibility == seesAll && (!k.Sandboxed || k.seemsRestarted())
+	return silent && !k.refused && len(k.sharing()) == 1 && !k.Hidden && k.desk.set.Visibility == seesAll &&
+		(!k.Sandboxed || k.seemsRestarted())
 }
 
 // said returns what the agent's status says of a client, and of clients whose process it does not know.

@@ -76,7 +76,7 @@ func (l *view) LineageOf(pid int) local.Lineage {
 	defer l.mu.Unlock()
 	if l.visibility == seesAll {
 		if pid == relayPID {
-			return local.Lineage{Exe: "relay", Parents: []int{panel, 1}}
+			return local.Lineage{Exe: "sandbox", Parents: []int{panel, 1}}
 		}
 		for _, k := range l.all {
 			switch {

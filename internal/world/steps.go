@@ -426,6 +426,9 @@ func (d *desk) reload(version int) {
 
 func (d *desk) restart() {
 	d.stop()
+	d.engineMu.Lock()
+	d.requests = nil // no device gets them any more
+	d.engineMu.Unlock()
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
 			n.open, n.gone = false, true
