@@ -161,8 +161,8 @@ func (t *turn) wait(closed, gone <-chan struct{}) bool {
 	return false
 }
 
-// giveUp leaves the line, so that the request costs no token.
-func (t *turn) giveUp() {
+// cancel leaves the line, so that the request costs no token.
+func (t *turn) cancel() {
 	l, b := t.limiter, t.bucket
 	l.mu.Lock()
 	defer l.unlock()

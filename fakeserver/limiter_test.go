@@ -98,8 +98,8 @@ func TestBucketLeave(t *testing.T) {
 		close(closed)
 		require.False(t, second.wait(closed, nil))
 		require.False(t, second.wait(nil, closed))
-		second.giveUp()
-		second.giveUp() // leaving twice changes nothing
+		second.cancel()
+		second.cancel() // leaving twice changes nothing
 		require.Equal(t, Stats{Queued: 1, Waited: 2, Spent: 1}, l.state())
 		require.Greater(t, changes.Load(), before)
 		start := time.Now()
@@ -118,7 +118,7 @@ func TestBucketIdlesWhenNobodyWaits(t *testing.T) {
 		gone := make(chan struct{})
 		close(gone)
 		require.False(t, waiting.wait(gone, nil))
-		waiting.giveUp()
+		waiting.cancel()
 		before := changes.Load()
 		time.Sleep(time.Hour)
 		synctest.Wait()

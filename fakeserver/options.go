@@ -62,7 +62,7 @@ type Options struct {
 	StateFile string
 	// Fault is active from the start; see [Server.SetFault].
 	Fault Fault
-	// Refuse, if not nil, returns why the program dislikes a list that is valid, and
+	// Refuse, if not nil, returns why the program refuses a list that is valid, and
 	// refuses it with code 4000; "" accepts it. It is called like OnPayload.
 	Refuse func([]Device) (reason string)
 	// KeepPayloads is how many payloads are kept for [Server.Payloads], up to

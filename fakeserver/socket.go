@@ -75,7 +75,7 @@ func (k *socket) admit(injected Fault, refusal *Rejection, later func() *Rejecti
 			case turn.wait(k.conn.closed, k.ended):
 				k.sendReady(injected, later())
 			case !k.srv.opts.Profile.limits().closedKeepsPlace:
-				turn.giveUp()
+				turn.cancel()
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func (r *runner) runAll(ctx context.Context) {
 		}
 		before := len(r.programs)
 		r.runSteps(ctx, r.scenario.steps)
-		r.settlePending()
+		r.judgePending()
 		r.endPrograms(before)
 	}
 }
@@ -168,14 +168,14 @@ func (r *runner) do(ctx context.Context, s step, result *Result) {
 
 // beginAction begins new histories.
 func (r *runner) beginAction() {
-	r.settlePending()
+	r.judgePending()
 	for _, c := range r.clients {
 		c.beginAction()
 	}
 }
 
-// settlePending judges the pending expectations a last time.
-func (r *runner) settlePending() {
+// judgePending judges the pending expectations a last time.
+func (r *runner) judgePending() {
 	for _, p := range r.pending {
 		result := &r.report.Results[p.result]
 		wrong := p.action.notOnce(p.client.historySince(r.anchor).conditionHistory(p.action.condition))
@@ -225,7 +225,7 @@ func (r *runner) endPrograms(keep int) {
 // end ends everything that was started. Programs end first, so that an agent can still clear
 // the clients' lists (rule R53).
 func (r *runner) end() {
-	r.settlePending()
+	r.judgePending()
 	r.endPrograms(0)
 	for _, c := range r.clients {
 		c.close()

@@ -39,9 +39,9 @@ const (
 	restart   deed = "restart"   // the client comes back at once; n = 1: on another port
 	away      deed = "away"      // the client goes, until back
 	back      deed = "back"
-	resend    deed = "resend" // as after a resume of the machine
-	rerun     deed = "rerun"  // the agent ends in order, and another begins
-	settle    deed = "settle" // all recover, and the clients must know the truth; n = 1: one that was given up has to restart
+	resend    deed = "resend"    // as after a resume of the machine
+	rerun     deed = "rerun"     // the agent ends in order, and another begins
+	reconcile deed = "reconcile" // all recover, and the clients must know the truth; n = 1: one that was given up has to restart
 )
 
 func (e event) String() string {
@@ -49,7 +49,7 @@ func (e event) String() string {
 	switch e.do {
 	case mute, process, control:
 		s += " " + e.tri.String()
-	case configure, restart, disturb, settle:
+	case configure, restart, disturb, reconcile:
 		s += fmt.Sprint(" ", e.n)
 	}
 	return s
@@ -123,7 +123,7 @@ func incidents(r *rand.Rand, deck []string) []event {
 	}
 	for n := range 4 {
 		cards = append(cards, event{do: reconnect}, event{do: restart}, event{do: restart, n: 1}, event{do: away}, event{do: resend},
-			event{do: settle}, event{do: settle, n: 1}, event{do: settle, n: n % 2})
+			event{do: reconcile}, event{do: reconcile, n: 1}, event{do: reconcile, n: n % 2})
 	}
 	return deal(r, cards, func(step time.Duration) time.Duration { return step/4 + randN(r, step/2) })
 }
@@ -149,7 +149,7 @@ func commotion(r *rand.Rand, everybody, troubled, unwell, deck []string) []event
 		}
 	}
 	for n := range 6 {
-		cards = append(cards, event{do: resend}, event{do: settle, n: n % 2})
+		cards = append(cards, event{do: resend}, event{do: reconcile, n: n % 2})
 	}
 	cards = append(cards, event{do: rerun})
 	return deal(r, cards, func(step time.Duration) time.Duration { return randN(r, 8*step) })

@@ -176,8 +176,8 @@ func (s *stage) play(e event) {
 		s.resend()
 	case rerun:
 		s.rerun()
-	case settle:
-		s.settle(e.n == 1)
+	case reconcile:
+		s.reconcile(e.n == 1)
 	default:
 		for _, source := range s.apply(e) {
 			s.read(source)
@@ -282,9 +282,9 @@ func (s *stage) within(limit time.Duration, holds func() bool) bool {
 	return true
 }
 
-// settle ends all failures and requires that the clients learn the truth. The last changes come
+// reconcile ends all failures and requires that the clients learn the truth. The last changes come
 // fast: each may find the one before on its way.
-func (s *stage) settle(restart bool) {
+func (s *stage) reconcile(restart bool) {
 	for _, a := range s.actors {
 		if a.able() {
 			s.suffers(s.t, a, calm(a))
@@ -388,7 +388,7 @@ func connected(s rpcclient.Session) bool {
 
 // finish ends the hour.
 func (s *stage) finish() {
-	s.settle(false)
+	s.reconcile(false)
 	// Over HTTP the farewell needs a token.
 	s.eventually("all clients take another list", func() bool {
 		return !slices.ContainsFunc(s.client.Status().Sessions, func(session rpcclient.Session) bool {

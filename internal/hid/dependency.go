@@ -41,7 +41,7 @@ func (t *Tracker) invalidateDependents(level *sensor, at, now time.Time) (out []
 		}
 	}
 	t.forgetAll(at, now, func(s *sensor) bool { return s.dependsOn(level) })
-	t.noteAway(at, func(s *sensor) bool { return s.dependsOn(level) })
+	t.noteAbsence(at, func(s *sensor) bool { return s.dependsOn(level) })
 	return out
 }
 

@@ -53,8 +53,8 @@ func (s *sensor) awaitsUnmarked() bool {
 	return s.Query != nil && s.exchange.answered(s.exchange.Step) == byReport
 }
 
-// giveUp notes that the last request of a sensor, if it has been sent, may still be answered.
-func (d *trackedDevice) giveUp(s *sensor, now time.Time) {
+// expectLate notes that the last request of a sensor, if it has been sent, may still be answered.
+func (d *trackedDevice) expectLate(s *sensor, now time.Time) {
 	if d.asked == 0 || slices.ContainsFunc(d.requests, d.isAsked) || !s.awaitsUnmarked() {
 		return
 	}
@@ -102,13 +102,13 @@ func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.T
 	}
 	asked = d.late[oldest].asked
 	d.late = slices.Delete(d.late, oldest, oldest+1)
-	d.giveUp(s, now) // now its own answer may still come
-	a.Read = true    // reports may have come since the device was asked
+	d.expectLate(s, now) // now its own answer may still come
+	a.Read = true        // reports may have come since the device was asked
 	return asked, ok && !asked.IsZero() && !asked.Before(s.Triggered)
 }
 
-// settle takes a report that nobody waits for as a late answer, and returns whether it may be one.
-func (d *trackedDevice) settle(data []byte, now time.Time) (may bool) {
+// takeLate takes a report that nobody waits for as a late answer, and returns whether it may be one.
+func (d *trackedDevice) takeLate(data []byte, now time.Time) (may bool) {
 	may = slices.ContainsFunc(d.late, func(l lateAnswer) bool { return now.Before(l.until) && meets(data, l.question().Expect) })
 	i := slices.IndexFunc(d.late, func(l lateAnswer) bool { return l.is(data) })
 	if i >= 0 {
@@ -133,8 +133,8 @@ func (d *trackedDevice) forgetRules(dropped func(*sensor) bool) {
 	}
 }
 
-// outdate notes that late answers to what some sensors ask say nothing any more.
-func (d *trackedDevice) outdate(which func(*sensor) bool) {
+// ignoreLate notes that late answers to what some sensors ask say nothing any more.
+func (d *trackedDevice) ignoreLate(which func(*sensor) bool) {
 	for i, l := range d.late {
 		if slices.ContainsFunc(d.sensors, func(s *sensor) bool { return which(s) && s.Query != nil && s.asksTheSame(l.sensor) }) {
 			d.late[i].asked = time.Time{}

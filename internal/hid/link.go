@@ -113,9 +113,9 @@ func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	}
 }
 
-// noteAway notes that the products of some link rules may have been away unnoticed, at that time at the latest: what was said of them by
+// noteAbsence notes that the products of some link rules may have been away unnoticed, at that time at the latest: what was said of them by
 // others than their devices may be over.
-func (t *Tracker) noteAway(at time.Time, which func(*sensor) bool) {
+func (t *Tracker) noteAbsence(at time.Time, which func(*sensor) bool) {
 	for _, s := range t.sensors() {
 		if s.Link && s.isReading() && which(s) {
 			t.away[s.unit] = at

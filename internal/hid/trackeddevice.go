@@ -132,7 +132,7 @@ func (d *trackedDevice) send(s *sensor, requests []Request) {
 // cancel ends the exchange under way. Requests that were not sent yet are dropped.
 func (d *trackedDevice) cancel(now time.Time) {
 	if s := d.conversation(); s != nil {
-		d.giveUp(s, now)
+		d.expectLate(s, now)
 		s.exchange.end()
 		d.requests = nil
 	}
@@ -249,7 +249,7 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 
 // timeOut continues without an answer, since not every report that is sent has one. An exchange that reads a report has failed.
 func (d *trackedDevice) timeOut(s *sensor, now time.Time) {
-	d.giveUp(s, now)
+	d.expectLate(s, now)
 	if s.exchange.answered(s.exchange.Step) == byReport {
 		d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	} else {
@@ -320,7 +320,7 @@ func (d *trackedDevice) stopAsking(now time.Time, which func(*sensor) bool) {
 	if s := d.conversation(); s != nil && which(s) {
 		d.cancel(now)
 	}
-	d.outdate(which)
+	d.ignoreLate(which)
 	for _, s := range d.sensors {
 		if which(s) {
 			s.pollAgain(now)

@@ -58,7 +58,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Kind == Answer:
 		d.handleAnswer(e.Request, e.Data, at, now)
 	case e.Kind == Lost:
-		t.noteAway(at, d.isOfUnit)
+		t.noteAbsence(at, d.isOfUnit)
 		// The last report of another interface may be older than a lost one.
 		t.forgetAll(at, now, d.isOfUnit)
 		if since := now.Sub(d.lost); since >= 0 && since < askGap {
@@ -106,7 +106,7 @@ func (d *trackedDevice) isOfUnit(s *sensor) bool {
 
 // drop removes a device.
 func (t *Tracker) drop(d *trackedDevice, at, now time.Time) {
-	t.noteAway(at, func(s *sensor) bool { return slices.Contains(d.sensors, s) })
+	t.noteAbsence(at, func(s *sensor) bool { return slices.Contains(d.sensors, s) })
 	t.devices = slices.DeleteFunc(t.devices, func(o *trackedDevice) bool { return o == d })
 	t.forgetAll(at, now, d.isOfUnit)
 	if late := d.owes(now); len(late) > 0 {
@@ -144,7 +144,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	d.sensors = t.sensorsOf(d)
 	t.shareStates()
 	t.changes.readings = t.changes.readings || slices.ContainsFunc(d.sensors, (*sensor).isReading)
-	t.noteAway(at, func(s *sensor) bool {
+	t.noteAbsence(at, func(s *sensor) bool {
 		_, was := t.away[s.unit] // it was read before
 		return was && slices.Contains(d.sensors, s)
 	})
@@ -250,7 +250,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 		}
 	}
 	t.setLinks(now)
-	t.noteAway(now, func(s *sensor) bool { return fresh[s] })
+	t.noteAbsence(now, func(s *sensor) bool { return fresh[s] })
 	for _, d := range t.devices {
 		d.ask(AtAttach, now, func(s *sensor) bool { return fresh[s] })
 		for _, s := range d.sensors {
@@ -393,7 +393,7 @@ func (t *Tracker) handleReport(d *trackedDevice, e Event, now time.Time) {
 	}
 	d.handleReport(e.Data, others, answered, a, now)
 	if answered == nil { // what answers a question is no reason to ask another
-		if !d.settle(e.Data, now) {
+		if !d.takeLate(e.Data, now) {
 			d.listen(e)
 		}
 		d.checkAskOn(e.Data, now)
@@ -421,7 +421,7 @@ func (t *Tracker) applyConsequences(at, now time.Time) {
 		t.renewProducts(at, now)
 	}
 	if t.changes.pending.take(suspectAbsence) {
-		t.noteAway(at, func(s *sensor) bool { return s.pending.take(suspectAbsence) })
+		t.noteAbsence(at, func(s *sensor) bool { return s.pending.take(suspectAbsence) })
 	}
 	if t.changes.pending.take(suspectLink) {
 		t.suspectLinks(at, now)

@@ -76,9 +76,9 @@ func (n *statusNotifier) run(ctx context.Context, on events) error {
 		case err != nil:
 			return err
 		}
-		var giveUp context.CancelFunc
-		within, giveUp = context.WithTimeout(ctx, busRestart)
-		defer giveUp()
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, busRestart)
+		defer cancel()
 	}
 }
 

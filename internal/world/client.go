@@ -271,7 +271,7 @@ func (k *client) onPayload(p fakeserver.Payload) {
 		k.linkedSince = time.Time{}
 	}
 	// Where only the first client is served, another one is after the farewell.
-	makesRoom := d.set.First && p.Transport == fakeserver.IPC && list != d.newest() && k.isFarewell(list)
+	evicted := d.set.First && p.Transport == fakeserver.IPC && list != d.newest() && k.isFarewell(list)
 	switch {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
@@ -302,13 +302,15 @@ func (k *client) onPayload(p fakeserver.Payload) {
 			k.linkedSince = time.Now()
 		}
 	}
-	if makesRoom {
+	if evicted {
 		k.linkedSince = time.Time{}
 	}
 }
 
 // isAnswered reports whether the program answers what it is sent.
-func isAnswered(p fakeserver.Payload) bool { return p.Fault == fakeserver.FaultNone || p.Fault == fakeserver.FaultAnswerLate }
+func isAnswered(p fakeserver.Payload) bool {
+	return p.Fault == fakeserver.FaultNone || p.Fault == fakeserver.FaultAnswerLate
+}
 
 // isFarewell reports whether the list may be the farewell over a transport that new settings exclude, over a socket that is hidden when
 // they come, or where only the first client is served, to one that answers late and has to make room. mu is held.
@@ -401,8 +403,8 @@ func (k *client) refuses(list []fakeserver.Device) string {
 	switch {
 	case k.Most > 0 && len(list) > k.Most:
 		return fmt.Sprintf("more than %d", k.Most)
-	case k.Dislikes != "" && strings.Contains(text(list), k.Dislikes):
-		return k.Dislikes + " is disliked"
+	case k.RefusedText != "" && strings.Contains(text(list), k.RefusedText):
+		return k.RefusedText + " is refused"
 	}
 	return ""
 }

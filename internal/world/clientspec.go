@@ -8,22 +8,22 @@ import (
 // clientSpec is a program that may be a client, and what the OS shows of it.
 type clientSpec struct {
 	Profile     fakeserver.Profile `json:"profile"`
-	Foreign     bool               `json:"foreign,omitempty" reduce:"empty"`     // it belongs to another user
-	Hidden      bool               `json:"hidden,omitempty" reduce:"empty"`      // the OS shows only its user, not its process
-	Relay       bool               `json:"relay,omitempty" reduce:"empty"`       // another process holds its port
-	Sibling     bool               `json:"sibling,omitempty" reduce:"empty"`     // a script has started it and its relay, which accepts first
-	Sandboxed   bool               `json:"sandboxed,omitempty" reduce:"empty"`   // its socket is that of a relay, which outlives it
-	Shares      bool               `json:"shares,omitempty"`                     // it runs in the process of the client before it
-	NoSocket    bool               `json:"no_socket,omitempty" reduce:"empty"`   // it has only a port
-	NoPort      bool               `json:"no_port,omitempty" reduce:"empty"`     // it has only a socket
-	PortLate    int                `json:"port_late,omitempty" reduce:"empty"`   // ms from its start until it opens its port
-	SocketLate  int                `json:"socket_late,omitempty" reduce:"empty"` // ms from its start until it opens its socket
-	SlowGet     bool               `json:"slow_get,omitempty" reduce:"empty"`    // it answers GET after 600 ms
-	Unspecified bool               `json:"unspecified,omitempty" reduce:"empty"` // it answers GET in its own way
-	Off         bool               `json:"off,omitempty" reduce:"empty"`         // it does not run at first
-	Dislikes    string             `json:"dislikes,omitempty" reduce:"empty"`    // it refuses lists with a device whose JSON has this in it
-	Most        int                `json:"most,omitempty" reduce:"empty"`        // it refuses lists of more devices; 0: none
-	Fault       string             `json:"fault,omitempty" reduce:"empty"`       // at its first start, in the syntax of fakeserver
+	Foreign     bool               `json:"foreign,omitempty" reduce:"empty"`      // it belongs to another user
+	Hidden      bool               `json:"hidden,omitempty" reduce:"empty"`       // the OS shows only its user, not its process
+	Relay       bool               `json:"relay,omitempty" reduce:"empty"`        // another process holds its port
+	Sibling     bool               `json:"sibling,omitempty" reduce:"empty"`      // a script has started it and its relay, which accepts first
+	Sandboxed   bool               `json:"sandboxed,omitempty" reduce:"empty"`    // its socket is that of a relay, which outlives it
+	Shares      bool               `json:"shares,omitempty"`                      // it runs in the process of the client before it
+	NoSocket    bool               `json:"no_socket,omitempty" reduce:"empty"`    // it has only a port
+	NoPort      bool               `json:"no_port,omitempty" reduce:"empty"`      // it has only a socket
+	PortLate    int                `json:"port_late,omitempty" reduce:"empty"`    // ms from its start until it opens its port
+	SocketLate  int                `json:"socket_late,omitempty" reduce:"empty"`  // ms from its start until it opens its socket
+	SlowGet     bool               `json:"slow_get,omitempty" reduce:"empty"`     // it answers GET after 600 ms
+	Unspecified bool               `json:"unspecified,omitempty" reduce:"empty"`  // it answers GET in its own way
+	Off         bool               `json:"off,omitempty" reduce:"empty"`          // it does not run at first
+	RefusedText string             `json:"refused_text,omitempty" reduce:"empty"` // it refuses lists with a device whose JSON has this in it
+	Most        int                `json:"most,omitempty" reduce:"empty"`         // it refuses lists of more devices; 0: none
+	Fault       string             `json:"fault,omitempty" reduce:"empty"`        // at its first start, in the syntax of fakeserver
 }
 
 // visibility is what the OS shows the agent of other processes.

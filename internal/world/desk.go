@@ -126,7 +126,7 @@ func (d *desk) play() {
 		d.pass(time.Duration(s.After) * time.Millisecond)
 		d.note(ofDesk, "step %s", asJSON{s})
 		d.apply(s)
-		d.settle()
+		d.await()
 	}
 	d.awaitClients()
 	d.stop()
@@ -194,7 +194,7 @@ func (d *desk) rest(span time.Duration) {
 		}
 		select {
 		case <-d.wake: // the agent has asked for something
-			d.settle()
+			d.await()
 			continue
 		case <-time.After(time.Until(next)):
 		}
@@ -204,12 +204,12 @@ func (d *desk) rest(span time.Duration) {
 		e := d.agenda[0]
 		d.agenda = d.agenda[1:]
 		e.do()
-		d.settle()
+		d.await()
 	}
 }
 
-// settle waits until all goroutines are blocked, and handles what the agent has asked for.
-func (d *desk) settle() {
+// await waits until all goroutines are blocked, and handles what the agent has asked for.
+func (d *desk) await() {
 	synctest.Wait()
 	d.engineMu.Lock()
 	asked := d.requests
@@ -422,7 +422,7 @@ func (d *desk) open(plugged bool) {
 
 func (d *desk) attach(h *headset, n *node, plugged bool) {
 	d.deliver(n, hid.Event{Kind: hid.Attached, Node: n.device.Node, Device: &n.device, Plugged: plugged}, func() {
-		n.open, n.failed, n.empty, n.behind = true, false, time.Now(), nil
+		n.open, n.failed, n.empty, n.unsent = true, false, time.Now(), nil
 		h.invalidate()
 	})
 }

@@ -54,7 +54,7 @@ func (d *desk) change(h *headset, why cause, f func()) {
 					d.sendState(h, i, true)
 				}
 			})
-		case changed && why != byLink, why == byButton && !t.Form.shows():
+		case changed && why != byLink, why == byButton && !t.Form.isState():
 			d.sendState(h, i, false)
 		}
 	}
@@ -71,7 +71,7 @@ func (d *desk) sendState(h *headset, i int, arriving bool) {
 	t := h.Channels[i]
 	v := h.state(t.Of)
 	h.stuck[i] = false
-	if arriving && !t.Form.shows() {
+	if arriving && !t.Form.isState() {
 		return
 	}
 	switch t.Form {
@@ -128,18 +128,18 @@ func (t channel) hidppFeature() uint16 {
 	return 0x0601
 }
 
-// send sends an input report, if somebody reads it. shows says that it shows a state.
-func (d *desk) send(h *headset, channel int, data []byte, shows bool) {
+// send sends an input report, if somebody reads it. isState says that it shows a state.
+func (d *desk) send(h *headset, channel int, data []byte, isState bool) {
 	t := h.Channels[channel]
 	iface := t.Interface
 	then := func(n *node) {
-		if shows {
+		if isState {
 			h.reportedAt[channel] = n.since
 		} else if t.Form == formLevel {
 			delete(h.reportedAt, channel)
 		}
 	}
-	if waits := time.Now().Before(d.stalledUntil); t.Twin && (t.Form.shows() || !waits) {
+	if waits := time.Now().Before(d.stalledUntil); t.Twin && (t.Form.isState() || !waits) {
 		iface = int(d.delay(2, "twin", h.index, channel))
 	}
 	if t.Both {
@@ -217,14 +217,14 @@ type reportedAnswer struct {
 
 // answerByReport sends an answer, or the one to the question before.
 func (d *desk) answerByReport(h *headset, n *node, a reportedAnswer) {
-	if !h.Behind {
+	if !h.AnswersLate {
 		d.send(h, a.channel, a.data, a.states)
 		return
 	}
-	if last := n.behind; last != nil {
+	if last := n.unsent; last != nil {
 		d.send(h, last.channel, last.data, false)
 	}
-	n.behind = &a
+	n.unsent = &a
 }
 
 // answerHIDPP answers a HID++ request. An interface that speaks HID++ answers every question for the index of a feature, with 0 if it does

@@ -200,7 +200,7 @@ func (g *generator) refusals(clients []clientSpec) {
 		case g.one(4):
 			k.Most = 1 + g.IntN(2)
 		default:
-			k.Dislikes = pick(g,
+			k.RefusedText = pick(g,
 				`"hardware_mute":true`, `"hardware_mute":false`, `"noise_suppression"`, `"audiooutput"`, `"echo.`, "Model 2", "Acme 0", "#2")
 		}
 	}

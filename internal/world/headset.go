@@ -54,7 +54,7 @@ type node struct {
 	failed bool            // reading it has failed, for now
 	gone   bool            // for good
 	denied bool            // reading it is no longer permitted
-	behind *reportedAnswer // the answer to the last question, of a model that answers late; nil: there is none
+	unsent *reportedAnswer // the answer to the last question, of a model that answers late; nil: there is none
 }
 
 // node returns the node of an interface; nil: it has none now.

@@ -167,12 +167,12 @@ func (d *desk) howKnown(h *headset, i int, r rule, linked bool) string {
 	case t.Form == formHIDPP && !linked && t.Hint == 0: // the agent does not know when to ask again after it was off
 		return ""
 	case t.Form.isAsked(), r.Says["hid_query"] != nil:
-		if h.Drowsy > 0 || h.Behind {
+		if h.Drowsy > 0 || h.AnswersLate {
 			return ""
 		}
 		return "the device answers " + text(r.Says)
 	// As an anchor it may be overtaken by presses on another interface.
-	case t.Form.shows() && (first.Form.shows() || first.Interface == t.Interface && !t.Twin && !first.Twin):
+	case t.Form.isState() && (first.Form.isState() || first.Interface == t.Interface && !t.Twin && !first.Twin):
 		if at, told := h.reportedAt[i]; told && at.After(h.validSince) {
 			return fmt.Sprintf("it was told at %v by %s", at.Sub(d.began).Round(time.Millisecond), text(r.Says))
 		}
@@ -187,7 +187,7 @@ func (d *desk) mayMissAnswers(h *headset, t channel, linked bool) bool {
 
 // hidesDropouts reports whether the answer about the link may come when a dropout is over.
 func (h *headset) hidesDropouts() bool {
-	return (h.Drowsy > 0 || h.Behind) &&
+	return (h.Drowsy > 0 || h.AnswersLate) &&
 		slices.ContainsFunc(h.Channels, func(t channel) bool { return t.Of == ofLink && t.Form == formAnswer })
 }
 

@@ -104,13 +104,13 @@ var mutants = []mutant{
 	}},
 }
 
-// shows says in which scenarios some mistakes can show: others are not played for them. Most scenarios are about other things.
-var shows = map[string]func(scenario) bool{
+// exposedBy says in which scenarios some mistakes can show: others are not played for them. Most scenarios are about other things.
+var exposedBy = map[string]func(scenario) bool{
 	"what a headset says before the news of the waking is thrown away": func(s scenario) bool {
 		return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool { return st.Do == doSleep && st.MS > 0 && st.N == 0 })
 	},
 	"the answer to another question is taken for one's own": func(s scenario) bool {
-		return s.hasModel(func(m model) bool { return m.Behind && strings.Contains(text(m.Versions), `"hidpp"`) })
+		return s.hasModel(func(m model) bool { return m.AnswersLate && strings.Contains(text(m.Versions), `"hidpp"`) })
 	},
 	"a report was sent when it was read": func(s scenario) bool { return s.does(doStall) },
 	"a virtual microphone of unknown origin has the mute of the headset": func(s scenario) bool {

@@ -34,7 +34,7 @@ func (d *desk) replace(during []scenarioStep, span, clock time.Duration) {
 	for _, s := range during {
 		d.rest(span / time.Duration(len(during)+1))
 		d.applyToHeadset(s)
-		d.settle()
+		d.await()
 	}
 	d.rest(span / time.Duration(len(during)+1))
 	for range 70 { // s: an agent that takes over waits that long for its sources

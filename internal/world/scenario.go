@@ -56,7 +56,7 @@ type model struct {
 	Line        lineIn    `json:"line,omitempty" reduce:"empty"`         // its line-in, a second input
 	Drowsy      int       `json:"drowsy,omitempty" reduce:"empty"`       // ms that it takes to handle the first request after a silence
 	CardLate    bool      `json:"card_late,omitempty" reduce:"empty"`    // its card comes with its first endpoints, after its HID devices
-	Behind      bool      `json:"behind,omitempty" reduce:"empty"`       // each input report that answers is sent when the next question comes
+	AnswersLate bool      `json:"answers_late,omitempty" reduce:"empty"` // each input report that answers is sent when the next question comes
 }
 
 // stranger is a microphone of another vendor that has the name of a model. Nothing ever mutes it.
@@ -111,8 +111,8 @@ const (
 	formLamp    form = "lamp"    // a program has the mute and reacts to presses by setting the mute lamp, which can be read back
 )
 
-// shows reports whether the channel reports a state, and not a press.
-func (f form) shows() bool { return f != formPress && f != formHeld && f != formEvent }
+// isState reports whether the channel reports a state, and not a press.
+func (f form) isState() bool { return f != formPress && f != formHeld && f != formEvent }
 
 // isAsked reports whether the channel tells its state in answers.
 func (f form) isAsked() bool {

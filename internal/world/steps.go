@@ -222,7 +222,7 @@ func (d *desk) stall(during []scenarioStep, span time.Duration) {
 			d.sleepThrough(nil, s.wait(), true)
 		}
 		d.applyToHeadset(s)
-		d.settle()
+		d.await()
 	}
 	d.rest(span/time.Duration(len(during)+1) + 20*time.Millisecond)
 }

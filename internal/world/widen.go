@@ -68,7 +68,7 @@ func (g *generator) widenModel(m *model) {
 	}
 	for i := range m.Channels {
 		t := &m.Channels[i]
-		if !t.Form.shows() && t.Report != 0 && m.Bus != bluetooth && g.one(3) && !strings.Contains(text(m.Versions), `"interface":`) {
+		if !t.Form.isState() && t.Report != 0 && m.Bus != bluetooth && g.one(3) && !strings.Contains(text(m.Versions), `"interface":`) {
 			t.Twin, t.Both = true, g.one(2) || t.Form == formHeld // a press and its release come on one interface
 		}
 	}
@@ -133,12 +133,14 @@ func (w entry) hasMute(id string) bool {
 func (g *generator) delays(s *scenario) {
 	for i := range s.Models {
 		answers := slices.ContainsFunc(s.Models[i].Channels, func(t channel) bool { return t.Form == formAnswer || t.Form == formHIDPP })
-		s.Models[i].Behind = answers && g.one(3) && !s.does(doReplace, doAsk)
+		s.Models[i].AnswersLate = answers && g.one(3) && !s.does(doReplace, doAsk)
 	}
 }
 
 // unnumbered reports whether the reports of the channel have no numbers.
-func (t channel) unnumbered() bool { return t.Report == 0 && (t.Form == formLevel || !t.Form.shows()) }
+func (t channel) unnumbered() bool {
+	return t.Report == 0 && (t.Form == formLevel || !t.Form.isState())
+}
 
 // addNoise adds a channel for the noise suppression, and a rule that reads it where the check accepts that. An answer may share its
 // reports with that to the question for the mute.

@@ -38,7 +38,7 @@ func TestWorldOfClients(t *testing.T) { search(t, max(*seeds, 200), job{Clients:
 
 func search(t *testing.T, seeds uint64, j job) {
 	var next, played, found atomic.Uint64
-	shown := shows[*mutantName]
+	exposes := exposedBy[*mutantName]
 	next.Store(*firstSeed)
 	var wg sync.WaitGroup
 	for n := range max(2, runtime.NumCPU()) {
@@ -51,7 +51,7 @@ func search(t *testing.T, seeds uint64, j job) {
 			for {
 				j := j
 				j.Seed = next.Add(1) - 1
-				if shown != nil && !shown(j.scenario()) {
+				if exposes != nil && !exposes(j.scenario()) {
 					continue
 				}
 				if played.Add(1) > seeds || found.Load() >= uint64(*failures) {

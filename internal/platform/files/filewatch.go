@@ -82,13 +82,13 @@ func (w *fileWatch) Wait(ctx context.Context) error {
 	}
 	notified, err := w.changed.Wait(ctx, retry, w.closed)
 	if notified {
-		return w.settle(ctx)
+		return w.awaitWrite(ctx)
 	}
 	return err
 }
 
-// settle waits for the end of a write, once and not for silence: a file that is written to all the time is read all the same.
-func (w *fileWatch) settle(ctx context.Context) error {
+// awaitWrite waits for the end of a write, once and not for silence: a file that is written to all the time is read all the same.
+func (w *fileWatch) awaitWrite(ctx context.Context) error {
 	select {
 	case <-time.After(fileSettle):
 	case <-w.closed:
