@@ -203,7 +203,7 @@ func unleased() PushRequest {
 
 func TestPushConn(t *testing.T) {
 	inVirtualTime(t, func(l *limits) {
-		l.idle, l.header, l.request = 50*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
+		l.idle, l.request = 50*time.Millisecond, 100*time.Millisecond
 	}, func(t *testing.T, s *stand) {
 		other := s.raw()
 		conn := s.client().PushConn()
@@ -314,7 +314,7 @@ func TestServeWaitsForTheBackend(t *testing.T) {
 // TestDeadlinesEndWithTheRequest has a watch and a push last longer than a request may take to
 // arrive.
 func TestDeadlinesEndWithTheRequest(t *testing.T) {
-	inVirtualTime(t, func(l *limits) { l.header, l.request = 50*time.Millisecond, 50*time.Millisecond }, func(t *testing.T, s *stand) {
+	inVirtualTime(t, func(l *limits) { l.request = 50 * time.Millisecond }, func(t *testing.T, s *stand) {
 		s.backend.block = make(chan struct{})
 		w := s.watching("/v1/watch")
 		w.next()

@@ -8,13 +8,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // conn is one connection of a peer.
 type conn struct {
-	net.Conn
+	net.Conn              // counts for the limit until it is closed
+	raw       net.Conn    // below that
 	holder    string      // names it to the Backend
-	surplus   bool        // beyond the limit: it is only told so
+	surplus   bool        // beyond the share of its process: it is only told so
 	holding   atomic.Bool // it has pushed without a lease
 	streaming atomic.Bool // it is being sent an endless answer, which anything that it sends ends
 	idle      *time.Timer // closes it when it has been idle for too long
@@ -42,7 +45,7 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // CloseWrite lets a peer that is still sending read the answer before the connection breaks.
 func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	if half, ok := c.raw.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported
@@ -53,18 +56,34 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// gate admits a limited number of connections. As many again are admitted to be told that there are too many, in answer to their
-// request, as every HTTP library expects. Any more than that are told before they have sent one.
-//
-// One process gets only a share of the places, so that a program that forgets to close its connections shuts out nobody but itself.
+// gate admits connections. netutil's listener keeps to the limit for all: what comes beyond it waits. One process gets only a share, so
+// that a program that forgets to close its connections shuts out nobody but itself: of its further ones as many again are told that there
+// are too many in answer to their request, as every HTTP library expects, and any more than that before they have sent one.
 type gate struct {
+	net.Listener               // with the limit
+	accepted     *lastAccepted // what is below it
+	server       *Server
+
+	mu   sync.Mutex
+	open map[int]int // connections by process id; those of unknown processes are not counted
+}
+
+func newGate(l net.Listener, server *Server) *gate {
+	last := &lastAccepted{Listener: l}
+	return &gate{Listener: netutil.LimitListener(last, server.limits.connections), accepted: last, server: server, open: make(map[int]int)}
+}
+
+// lastAccepted keeps the connection that it has accepted last: the one with a limit does not show which process it is of, nor closes
+// only one direction. Accept is called by one goroutine.
+type lastAccepted struct {
 	net.Listener
-	server *Server
-	shares shares
-	places chan struct{} // has an element for each connection that is served
-	spare  chan struct{} // and for each that is only told
-	stuck  atomic.Bool   // all places are taken, and none has become free recently
-	full   atomic.Bool   // it has been logged that all places are taken
+	conn net.Conn
+}
+
+func (l *lastAccepted) Accept() (c net.Conn, err error) {
+	c, err = l.Listener.Accept()
+	l.conn = c
+	return c, err
 }
 
 // connections counts those of all Servers: an agent that has handed over and taken back its socket has had two, whose holders must not be
@@ -78,98 +97,54 @@ const tooMany = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nConten
 // Accept waits for the next connection that is admitted.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
-		raw, err := g.Listener.Accept()
+		limited, err := g.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
+		raw, share := g.accepted.conn, g.server.limits.share
 		pid := peerPID(raw)
-		within := g.shares.take(pid, g.server.limits.share)
-		if within && g.enter() {
-			return g.admit(raw, g.places, func() { g.shares.giveBack(pid) }), nil
+		open := g.enter(pid)
+		if open == share+1 {
+			g.server.log.Warn("a program has too many connections to the control socket; more are refused until it closes some",
+				"pid", pid, "limit", share)
 		}
-		if within {
-			g.shares.giveBack(pid)
+		if open <= 2*share {
+			return g.admit(limited, raw, pid, open > share), nil
 		}
-		if g.full.CompareAndSwap(false, true) {
-			g.server.log.Warn("too many connections to the control socket; more are refused until some are closed",
-				"limit", cap(g.places), "share of a process", g.server.limits.share, "pid", pid)
-		}
-		select {
-		case g.spare <- struct{}{}:
-			return g.admit(raw, g.spare, func() {}), nil
-		default:
-		}
+		g.leave(pid)
 		// Nothing was sent to it before, so this does not block.
 		_ = raw.SetWriteDeadline(time.Now().Add(g.server.limits.write))
 		_, _ = raw.Write([]byte(tooMany))
-		_ = raw.Close()
-	}
-}
-
-// enter takes a place. If all are taken it waits a moment for one: in a storm of connections that are closed as soon as they are open,
-// places become free all the time, and the next connection may be a legitimate one.
-func (g *gate) enter() bool {
-	select {
-	case g.places <- struct{}{}:
-		return true
-	default:
-	}
-	if g.stuck.Load() {
-		return false
-	}
-	patience := time.NewTimer(g.server.limits.patience)
-	defer patience.Stop()
-	select {
-	case g.places <- struct{}{}:
-		return true
-	case <-patience.C:
-		g.stuck.Store(true)
-		return false
+		_ = limited.Close()
 	}
 }
 
 // admit makes a connection that frees its place when it is closed.
-func (g *gate) admit(raw net.Conn, place chan struct{}, closed func()) *conn {
-	c := &conn{Conn: raw, holder: "connection " + strconv.FormatUint(connections.Add(1), 10), surplus: place == g.spare}
-	c.closed = sync.OnceFunc(func() {
-		closed()
-		<-place
-		if !c.surplus {
-			g.stuck.Store(false)
-		}
-		if len(g.places) == 0 {
-			g.full.Store(false)
-		}
-	})
+func (g *gate) admit(limited, raw net.Conn, pid int, surplus bool) *conn {
+	c := &conn{Conn: limited, raw: raw, holder: "connection " + strconv.FormatUint(connections.Add(1), 10), surplus: surplus}
+	c.closed = sync.OnceFunc(func() { g.leave(pid) })
 	c.idle = time.AfterFunc(g.server.limits.idle, func() { _ = c.Close() })
 	g.server.open.Add(1)
 	return c
 }
 
-// shares are how many places each process has.
-type shares struct {
-	mu  sync.Mutex
-	has map[int]int // by process id; those of unknown processes are not counted
+// enter counts a connection of a process, and returns how many that has now.
+func (g *gate) enter(pid int) int {
+	if pid == 0 {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[pid]++
+	return g.open[pid]
 }
 
-// take reports whether the process may have one more.
-func (s *shares) take(pid, most int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if pid != 0 && s.has[pid] == most {
-		return false
-	}
-	if pid != 0 {
-		s.has[pid]++
-	}
-	return true
-}
-
-func (s *shares) giveBack(pid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.has[pid]--; s.has[pid] <= 0 {
-		delete(s.has, pid)
+func (g *gate) leave(pid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[pid]--
+	if g.open[pid] <= 0 {
+		delete(g.open, pid)
 	}
 }
 

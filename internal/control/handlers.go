@@ -100,13 +100,13 @@ func (s *Server) stop(_ http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) logLevel(_ http.ResponseWriter, _ *http.Request, body []byte) (any, error) {
-	given, err := objectOf(body)
-	var level string
+	var wanted LogLevel
+	_, err := decode(body, &wanted)
 	if err == nil {
-		err = text(&level, maxOwner)(given["level"], "$.level")
+		err = checkText("level", wanted.Level, maxOwner)
 	}
 	if err == nil {
-		err = s.backend.SetLogLevel(level)
+		err = s.backend.SetLogLevel(wanted.Level)
 	}
 	if err != nil && !errors.As(err, new(*Refusal)) {
 		err = invalid("%v", err)
@@ -143,7 +143,7 @@ func (s *Server) handOver(w http.ResponseWriter, r *http.Request, body []byte) (
 	}
 	withoutTimeLimit(w)
 	c := connOf(r)
-	request.PID = peerPID(c.Conn)
+	request.PID = peerPID(c.raw)
 	answer, err := s.backend.HandOver(r.Context(), request, c.holder)
 	if err == nil {
 		c.hold()

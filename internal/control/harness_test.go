@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,6 +320,7 @@ type stand struct {
 	dial    Dialer
 	path    string // "": in memory
 	stop    func() // ends the server and waits for that
+	open    atomic.Int64
 	log     *testlab.Output
 }
 
@@ -335,7 +337,7 @@ func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listene
 	path := ipctest.Path(t)
 	l, err := ipctest.Listen(path)
 	require.NoError(t, err)
-	s := newStand(t, tune, of(l))
+	s := newStand(t, tune, l, of)
 	s.path = path
 	s.dial = func(ctx context.Context) (net.Conn, error) { return ipctest.Dial(ctx, path) }
 	return s
@@ -344,18 +346,60 @@ func serveOn(t testing.TB, tune func(*limits), of func(net.Listener) net.Listene
 // inVirtualTime runs a test of limits that are so short that a busy machine would exceed them by itself.
 func inVirtualTime(t *testing.T, tune func(*limits), test func(t *testing.T, s *stand)) {
 	t.Helper()
+	inVirtualTimeOn(t, tune, func(l net.Listener) net.Listener { return l }, test)
+}
+
+// inVirtualTimeOn is like inVirtualTime, on what of makes of the listener.
+func inVirtualTimeOn(t *testing.T, tune func(*limits), of func(net.Listener) net.Listener, test func(t *testing.T, s *stand)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		process := memnet.New(memnet.Options{}).Process(local.Process{PID: 1})
 		l, port, err := process.ListenPort([]int{1})
 		require.NoError(t, err)
-		s := newStand(t, tune, l)
+		s := newStand(t, tune, l, of)
 		s.dial = func(ctx context.Context) (net.Conn, error) { return process.DialPort(ctx, port) }
 		test(t, s)
 	})
 }
 
-func newStand(t testing.TB, tune func(*limits), l net.Listener) *stand {
+// counting counts the connections that are accepted and not closed.
+type counting struct {
+	net.Listener
+	open *atomic.Int64
+}
+
+type counted struct {
+	net.Conn
+	close func()
+}
+
+func (l counting) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return counted{c, sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+}
+
+func (c counted) Close() error {
+	defer c.close()
+	return c.Conn.Close()
+}
+
+func (c counted) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// served is how many connections the server has.
+func (s *stand) served() int { return int(s.open.Load()) }
+
+func newStand(t testing.TB, tune func(*limits), l net.Listener, of func(net.Listener) net.Listener) *stand {
 	s := &stand{t: t, backend: newFake(), log: &testlab.Output{}}
+	l = of(counting{l, &s.open})
 	limits := defaultLimits
 	if tune != nil {
 		tune(&limits)

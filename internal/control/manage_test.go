@@ -23,7 +23,7 @@ func TestManage(t *testing.T) {
 	require.ErrorContains(t, s.client().SetLogLevel(t.Context(), "loud"), "want one of these")
 	s.backend.broken = &Refusal{Kind: ErrConflict, Message: "by policy"}
 	require.ErrorIs(t, s.client().SetLogLevel(t.Context(), "debug"), ErrConflict)
-	for body, says := range map[string]string{`{}`: "$.level: want text, not nothing", `[]`: "want an object", `{"level":1}`: "not a number"} {
+	for body, says := range map[string]string{`{}`: "$.level: want 1 to 64 characters, not 0", `[]`: "want an object", `{"level":1}`: "$.level: want text, found number"} {
 		answer, text := s.ask(http.MethodPost, "/v1/log-level", body)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode)
 		require.Contains(t, text, says)

@@ -21,7 +21,7 @@ func TestPause(t *testing.T) {
 	for body, says := range map[string]string{
 		`[]`:                     "want an object",
 		`{"for_ms": 0}`:          "$.for_ms: want at least 1",
-		`{"for_ms": 2592000001}`: "$.for_ms: want a whole number",
+		`{"for_ms": 2592000001}`: "$.for_ms: want a whole number from 0",
 		`{"for": 5}`:             `$.for: did you mean \"for_ms\"`,
 		`{"until_login": true}`:  "$.until_login is gone: give for_ms, or nothing and end the pause by /v1/resume",
 	} {

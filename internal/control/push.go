@@ -1,8 +1,10 @@
 package control
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,46 +21,44 @@ const (
 	maxSerial = 128
 )
 
-// parsePush reads the body of a push. Members that it does not know are left alone: a later version may have them. An unknown flag is an
-// error: a slip there would silently lose a mute. Errors name the JSON path.
+// parsePush reads the body of a push.
 func parsePush(body []byte) (p PushRequest, err error) {
-	given, err := objectOf(body)
-	if err != nil {
+	if _, err = decode(body, &p); err != nil {
 		return p, err
 	}
-	err = readMembers(given, "$", []member{
-		{"owner", true, text(&p.Owner, maxOwner)},
-		{"serial", false, text(&p.Serial, maxSerial)},
-		{"seq", false, whole(&p.Seq, 1<<64-1)},
-		{"ttl_ms", false, whole(&p.TTLms, uint64(MaxLease.Milliseconds()))},
-		{"state", true, func(v json.RawMessage, at string) (err error) { p.State, err = flags(v, at); return err }},
-	})
+	err = cmp.Or(checkText("owner", p.Owner, maxOwner), checkWhole("ttl_ms", p.TTLms, MaxLease.Milliseconds()))
+	if err == nil && p.Serial != "" {
+		err = checkText("serial", p.Serial, maxSerial)
+	}
+	if err == nil && len(p.State) == 0 {
+		err = fmt.Errorf("$.state: want at least one flag: %s", strings.Join(devices.HardwareMute.Enum(), ", "))
+	}
 	return p, err
 }
 
-// flags reads at least one flag, each with true, false or null.
-func flags(value json.RawMessage, at string) (map[devices.Field]*bool, error) {
-	given, err := members(value, at)
-	if err != nil {
-		return nil, err
+// Flags are what a push says: true, false, or nil for "no longer said".
+type Flags map[devices.Field]*bool
+
+// UnmarshalJSON refuses a flag that does not exist: a slip there would silently lose a mute.
+func (f *Flags) UnmarshalJSON(text []byte) error {
+	var given map[string]any
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
 	}
-	if len(given) == 0 {
-		return nil, fmt.Errorf("%s: want at least one flag: %s", at, strings.Join(devices.HardwareMute.Enum(), ", "))
-	}
-	state := make(map[devices.Field]*bool, len(given))
-	for name, v := range given {
+	*f = make(Flags, len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		field := devices.Field(name)
 		if !slices.Contains(devices.Fields, field) {
-			return nil, fmt.Errorf("%s: there is no flag %.40q; %s", at, name, strictyaml.Suggest(name, field.Enum()))
+			return fmt.Errorf("$.state: there is no flag %.40q; %s", name, strictyaml.Suggest(name, field.Enum()))
 		}
-		switch string(v) {
-		case "true", "false":
-			state[field] = devices.Of(string(v) == "true").Ptr()
-		case "null":
-			state[field] = nil
+		switch value := given[name].(type) {
+		case nil:
+			(*f)[field] = nil
+		case bool:
+			(*f)[field] = &value
 		default:
-			return nil, fmt.Errorf("%s.%s: want true, false or null, not %s", at, name, kindOf(v))
+			return fmt.Errorf("$.state.%s: want true, false or null", name)
 		}
 	}
-	return state, nil
+	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// checkOrigin refuses connections beyond the limit and whatever a browser may have sent, itself or through a relay: such requests name
-// where they come from, or the host that they were sent to.
+// checkOrigin refuses connections beyond the share of a process, and whatever a browser may have sent, itself or through a relay: such
+// requests name where they come from, or the host that they were sent to.
 func (s *Server) checkOrigin(r *http.Request) error {
 	if connOf(r).surplus {
 		return problem(http.StatusServiceUnavailable, CodeBusy,
-			"too many connections (more than %d): close those that are no longer used", s.limits.connections)
+			"too many connections of this program (more than %d): close those that are no longer used", s.limits.share)
 	}
 	for name := range r.Header {
 		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {

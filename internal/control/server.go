@@ -15,11 +15,10 @@ import (
 
 // limits bound what one user's programs can take of the agent.
 type limits struct {
-	connections int           // served at once; as many again are told that there are too many
+	connections int           // open at once
 	share       int           // of them for one process, if the listener knows which it is
-	patience    time.Duration // for a free place, when all are taken
+	watches     int           // of them that are watches
 	body        int64         // bytes of a request's body
-	header      time.Duration // until the head of a request has arrived
 	request     time.Duration // until all of a request has arrived
 	recordings  int           // made at once
 	push        time.Duration // until the Backend has applied a push, or told clients that the agent ends
@@ -31,11 +30,10 @@ type limits struct {
 // defaultLimits are those of the product.
 var defaultLimits = limits{
 	connections: 64,
-	share:       16,
-	patience:    20 * time.Millisecond,
+	share:       8,
+	watches:     32,
 	body:        1 << 20,
-	header:      5 * time.Second,
-	request:     10 * time.Second,
+	request:     5 * time.Second,
 	recordings:  4,
 	push:        5 * time.Second,
 	write:       10 * time.Second,
@@ -55,10 +53,10 @@ type Server struct {
 	log     *slog.Logger
 	limits  limits
 	routes  map[string]route // by path
-	gate    gate
-	open    sync.WaitGroup // connections
+	open    sync.WaitGroup   // connections
 
 	recordings chan struct{} // has an element for each that is made
+	watches    chan struct{} // and for each of these
 }
 
 // NewServer makes a server that asks backend.
@@ -67,10 +65,9 @@ func NewServer(backend Backend, log *slog.Logger) *Server {
 }
 
 func newServer(backend Backend, log *slog.Logger, limits limits) *Server {
-	s := &Server{backend: backend, log: log, limits: limits, recordings: make(chan struct{}, limits.recordings)}
-	s.gate = gate{
-		server: s, shares: shares{has: make(map[int]int)},
-		places: make(chan struct{}, limits.connections), spare: make(chan struct{}, limits.connections),
+	s := &Server{
+		backend: backend, log: log, limits: limits,
+		recordings: make(chan struct{}, limits.recordings), watches: make(chan struct{}, limits.watches),
 	}
 	s.routes = s.newRoutes()
 	return s
@@ -83,7 +80,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:                      http.HandlerFunc(s.handle),
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            s.limits.header,
 		ReadTimeout:                  s.limits.request,
 		WriteTimeout:                 s.limits.request + s.limits.write,
 		IdleTimeout:                  -1, // see connState
@@ -103,8 +99,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		_ = server.Shutdown(grace)
 		_ = server.Close() // whatever is still under way
 	})
-	s.gate.Listener = l
-	err := server.Serve(&s.gate)
+	err := server.Serve(newGate(l, s))
 	if errors.Is(err, net.ErrClosed) {
 		s.open.Wait()
 		err = nil

@@ -172,11 +172,11 @@ type Endpoint struct {
 // PushRequest is the body of PUT /v1/states/{product}. In State null clears a flag, one that is
 // absent stays as this owner said before.
 type PushRequest struct {
-	Owner  string                  `json:"owner"`            // names the software that pushes, 1 to 64 printable characters
-	Seq    uint64                  `json:"seq,omitempty"`    // the highest of an owner's counts, whichever comes last; 0: the last
-	TTLms  int64                   `json:"ttl_ms,omitempty"` // lease, in ms, at most one day; 0: as long as the connection lives
-	Serial string                  `json:"serial,omitempty"` // which unit, where several may be plugged in
-	State  map[devices.Field]*bool `json:"state"`
+	Owner  string `json:"owner"`            // names the software that pushes, 1 to 64 printable characters
+	Seq    uint64 `json:"seq,omitempty"`    // the highest of an owner's counts, whichever comes last; 0: the last
+	TTLms  int64  `json:"ttl_ms,omitempty"` // lease, in ms, at most one day; 0: as long as the connection lives
+	Serial string `json:"serial,omitempty"` // which unit, where several may be plugged in
+	State  Flags  `json:"state"`
 }
 
 // PushAnswer is the answer to a push.

@@ -20,7 +20,13 @@ func (s *Server) watch(_ http.ResponseWriter, r *http.Request, _ []byte) (any, e
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
+	select {
+	case s.watches <- struct{}{}:
+	default:
+		return nil, problem(http.StatusServiceUnavailable, CodeBusy, "%d watches are open already: end one of them", cap(s.watches))
+	}
 	return s.stream(r, func(w http.ResponseWriter) {
+		defer func() { <-s.watches }()
 		status, changed := s.backend.Watch()
 		next := Change{Status: status}
 		var err error

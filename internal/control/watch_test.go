@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 type watching struct {
 	t    *testing.T
 	scan *bufio.Scanner
+	conn net.Conn
 }
 
 func (s *stand) watching(path string) *watching {
@@ -32,7 +34,7 @@ func (s *stand) watching(path string) *watching {
 	require.NoError(s.t, err)
 	require.Equal(s.t, 200, answer.StatusCode)
 	require.Equal(s.t, "application/x-ndjson", answer.Header.Get("Content-Type"))
-	w := &watching{s.t.(*testing.T), bufio.NewScanner(answer.Body)}
+	w := &watching{s.t.(*testing.T), bufio.NewScanner(answer.Body), c}
 	w.scan.Buffer(nil, maxAnswer)
 	return w
 }
@@ -136,9 +138,6 @@ func TestWatcherThatNeverReads(t *testing.T) {
 	s.backend.set(func(st *Status) { st.Catalogue = "small" })
 	require.Equal(t, "small", honest.next().Catalogue, "the other is not")
 }
-
-// served is how many connections have a goroutine of the server.
-func (s *stand) served() int { return len(s.server.gate.places) + len(s.server.gate.spare) }
 
 func TestWatcherThatGoes(t *testing.T) {
 	s := serve(t, nil)
