@@ -76,7 +76,7 @@ func (c *Client) target(at location) link.Target {
 	o := c.opts()
 	return link.Target{
 		Port: at.port.Port, ClientID: o.ClientID, Origin: o.Origin, Dial: o.DialPort, Jitter: o.Jitter,
-		SameOwner: func() bool { return c.sameOwner(at.port) },
+		SameOwner: func() (same, known bool) { return c.sameOwner(at.port) },
 	}
 }
 
@@ -113,13 +113,16 @@ func (c *Client) runSessions(ctx context.Context, p *peer, conn connection, port
 	}
 }
 
-// sameOwner reports whether l is still the same listener, as far as the system knows.
-func (c *Client) sameOwner(l local.Listener) bool {
+// sameOwner reports whether l is still the same listener. It is assumed to be where that is not known.
+func (c *Client) sameOwner(l local.Listener) (same, known bool) {
 	if l.ID == 0 {
-		return true
+		return true, false
 	}
 	now, err := c.opts().Local.Listeners([]int{l.Port})
-	return err != nil || slices.ContainsFunc(now, func(n local.Listener) bool { return n.Port == l.Port && n.ID == l.ID })
+	if err != nil {
+		return true, false
+	}
+	return slices.ContainsFunc(now, func(n local.Listener) bool { return n.Port == l.Port && n.ID == l.ID }), true
 }
 
 // openLink opens the link of conn, or takes the one that proving the port has opened; port is not used over IPC. A connection
@@ -145,7 +148,7 @@ func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *
 		sockets, _ := c.opts().Local.Sockets()
 		same = slices.Contains(sockets, conn.at.socket)
 	} else {
-		same = c.sameOwner(conn.at.port)
+		same, _ = c.sameOwner(conn.at.port)
 	}
 	if !same { // it was created anew between the scan and the connect
 		l.Close()

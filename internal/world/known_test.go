@@ -2,8 +2,6 @@ package world
 
 import (
 	"slices"
-
-	"sidetone/fakeserver"
 )
 
 // knownFault is something that is still wrong, with the mark of its tests in testdata/expected: the violation of a rule is not reported in
@@ -32,9 +30,6 @@ var knownFaults = []knownFault{
 	},
 	{"V18: a farewell to one of two sessions empties the list", []string{"rest", "late"}, func(s scenario, v violation) bool {
 		return s.does(doConfigure) && s.looksLikeTwo(v.Client)
-	}},
-	{"V20: whoever took the port gets the list", []string{"confided"}, func(s scenario, v violation) bool {
-		return !s.Reporting.Visibility.ports() && s.Clients[v.Client].Profile == fakeserver.Squatter && len(s.Clients) > 1
 	}},
 	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, v violation) bool {
 		return s.Clients[v.Client].Shares || v.Client+1 < len(s.Clients) && s.Clients[v.Client+1].Shares

@@ -50,7 +50,7 @@ func OpenHTTP(ctx context.Context, t Target, prove func(context.Context) error, 
 func openHTTP(ctx context.Context, t Target, prove func(context.Context) error, counts bool) (*httpLink, error) {
 	l := &httpLink{target: t, counts: counts, prove: prove, redial: NewBackoff(redialFirst, redialInterval, t.Jitter)}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
-	if _, err := l.dial(ctx); err != nil {
+	if _, err := l.dial(ctx, true); err != nil {
 		l.endLifetime()
 		return nil, fmt.Errorf("http to %s: %w", t.Addr(), asNoAnswer(ctx, err))
 	}
@@ -58,28 +58,29 @@ func openHTTP(ctx context.Context, t Target, prove func(context.Context) error, 
 }
 
 // connect makes a new connection. It looks up the owner of the port afterwards: before, another program
-// could still take the port over.
-func (l *httpLink) connect(ctx context.Context) (net.Conn, error) {
-	conn, err := l.target.connect(ctx)
+// could still take the port over. known: it certainly is the one it was found with.
+func (l *httpLink) connect(ctx context.Context) (conn net.Conn, known bool, err error) {
+	conn, err = l.target.connect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrLost, err)
 	}
-	if !l.target.SameOwner() {
+	same, known := l.target.SameOwner()
+	if !same {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%w: the port has another owner now", ErrLost)
+		return nil, false, fmt.Errorf("%w: the port has another owner now", ErrLost)
 	}
-	return conn, nil
+	return conn, known, nil
 }
 
-// dial makes a new connection the one in use.
-func (l *httpLink) dial(ctx context.Context) (*httpConn, error) {
-	conn, err := l.connect(ctx)
+// dial makes a new connection the one in use. proven: the server has just proved to be a client.
+func (l *httpLink) dial(ctx context.Context, proven bool) (*httpConn, error) {
+	conn, known, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.useConn(conn, true)
+	return l.useConn(conn, proven || known)
 }
 
 // useConn replaces the connection in use with conn. l.mu is held.
@@ -141,9 +142,9 @@ func (l *httpLink) drop(c *httpConn) {
 	_ = c.Close()
 }
 
-// connection returns the kept connection, or a new one. The port may have another owner since the old
-// connection ended, so the server has to prove itself again, unless the old one had served a request and
-// has just ended: then its server has merely closed it, as the reply may have announced.
+// connection returns the kept connection, or a new one. The port may have another owner since the old connection ended, so the server has
+// to prove itself again, unless the owner is known to be the same and the old one had served a request: then its server has merely closed
+// it, as the reply may have announced.
 func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err error) {
 	l.mu.Lock()
 	c = l.conn
@@ -152,7 +153,8 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 	if c != nil {
 		select {
 		case <-c.replies: // closed: nothing was asked for
-			proven = proven && c.served
+			_, known := l.target.SameOwner()
+			proven = proven && c.served && known
 		default:
 			if proven {
 				return c, true, nil
@@ -164,14 +166,14 @@ func (l *httpLink) connection(ctx context.Context) (c *httpConn, kept bool, err 
 			return nil, false, fmt.Errorf("%w: the port may have another owner: %w", ErrLost, err)
 		}
 	}
-	c, err = l.dial(ctx)
+	c, err = l.dial(ctx, true)
 	return c, false, err
 }
 
 // await keeps a connection open to notice when the client goes. The request without an answer was given
 // up, so a late answer is not seen.
 func (l *httpLink) Await(ctx context.Context) error {
-	if _, err := l.dial(ctx); err != nil {
+	if _, err := l.dial(ctx, false); err != nil {
 		return err
 	}
 	select {

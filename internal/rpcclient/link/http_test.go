@@ -70,7 +70,7 @@ func TestHTTPPauseBeforeANewConnection(t *testing.T) {
 // port is a port on which serve serves each connection, which is closed when serve returns.
 func port(serve func(net.Conn)) Target {
 	return Target{
-		Port: 6463, ClientID: clientID, Jitter: rand.Float64, SameOwner: func() bool { return true },
+		Port: 6463, ClientID: clientID, Jitter: rand.Float64, SameOwner: func() (same, known bool) { return true, true },
 		Dial: func(context.Context, int) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() {
@@ -80,6 +80,16 @@ func port(serve func(net.Conn)) Target {
 			return near, nil
 		},
 	}
+}
+
+// accept answers that the list is taken.
+func accept(c net.Conn, req *http.Request) {
+	var sent linktest.Command
+	if json.NewDecoder(req.Body).Decode(&sent) != nil {
+		return
+	}
+	accepted := `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":"` + sent.Nonce + `"}`
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(accepted), accepted)
 }
 
 // TestHTTPDoesNotMixUpReplies: a late reply to a request that was given up is never taken for the next one's.
@@ -94,13 +104,8 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 				if err != nil {
 					return
 				}
-				var sent linktest.Command
-				if json.NewDecoder(req.Body).Decode(&sent) != nil {
-					return
-				}
 				time.Sleep(late)
-				accepted := `{"cmd":"SET_CERTIFIED_DEVICES","data":null,"evt":null,"nonce":"` + sent.Nonce + `"}`
-				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(accepted), accepted)
+				accept(c, req)
 			}
 		}), nil, false)
 		require.NoError(t, err)
@@ -110,6 +115,33 @@ func TestHTTPDoesNotMixUpReplies(t *testing.T) {
 		require.Error(t, l.Deliver(ctx, "first", []byte(`{"nonce":"first"}`)))
 		require.NoError(t, l.Deliver(t.Context(), "second", []byte(`{"nonce":"second"}`)))
 	})
+}
+
+// TestWhoeverTakesAPortHasToProveItself: a connection has served a list and ended. The next one may be to another program, unless the system
+// tells that it is not.
+func TestWhoeverTakesAPortHasToProveItself(t *testing.T) {
+	t.Parallel()
+	for known, want := range map[bool]int{true: 0, false: 1} {
+		t.Run(fmt.Sprint("owner known: ", known), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := port(func(c net.Conn) {
+					req, err := http.ReadRequest(bufio.NewReader(c))
+					if err == nil {
+						accept(c, req)
+					}
+				})
+				to.SameOwner = func() (bool, bool) { return true, known }
+				proofs := 0
+				l, err := openHTTP(t.Context(), to, func(context.Context) error { proofs++; return nil }, false)
+				require.NoError(t, err)
+				defer l.Close()
+				require.NoError(t, l.Deliver(t.Context(), "first", []byte(`{"nonce":"first"}`)))
+				synctest.Wait()
+				require.NoError(t, l.Deliver(t.Context(), "second", []byte(`{"nonce":"second"}`)))
+				require.Equal(t, want, proofs)
+			})
+		})
+	}
 }
 
 // TestHTTPCloseEndsEverything also while a new connection is awaited.
@@ -131,7 +163,7 @@ func TestAPortThatChangesHandsDuringTheDialLearnsNothing(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	mine := true
-	to := Target{SameOwner: func() bool { return mine }, Dial: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil }}
+	to := Target{SameOwner: func() (same, known bool) { return mine, true }, Dial: func(context.Context, int) (net.Conn, error) { mine = false; return near, nil }}
 	_, err := OpenHTTP(t.Context(), to, nil, true)
 	require.ErrorIs(t, err, ErrLost)
 	_, err = far.Read(make([]byte, 1))

@@ -90,7 +90,7 @@ func (l *httpLink) replaceConn(c *httpConn) {
 	}
 	ctx, cancel := context.WithTimeout(l.lifetime, redialTimeout)
 	defer cancel()
-	conn, err := l.connect(ctx)
+	conn, known, err := l.connect(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -99,8 +99,8 @@ func (l *httpLink) replaceConn(c *httpConn) {
 			_ = conn.Close()
 		}
 	case err == nil:
-		// After a pause it may be another program that answers.
-		_, _ = l.useConn(conn, c.proven && pause == 0)
+		// After a pause, or where nobody knows whose the port is, it may be another program that answers.
+		_, _ = l.useConn(conn, c.proven && pause == 0 && known)
 	case l.lifetime.Err() == nil:
 		l.endLifetime() // this link is over: the next listener has to be found anew
 	}

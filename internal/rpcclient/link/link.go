@@ -127,8 +127,8 @@ type Target struct {
 	ClientID  string // of the application
 	Origin    string // sent on WebSocket only; "" = none (rules R19, R24)
 	Dial      func(ctx context.Context, port int) (net.Conn, error)
-	SameOwner func() bool    // reports whether the port still has the owner it was found with
-	Jitter    func() float64 // of a Backoff
+	SameOwner func() (same, known bool) // reports whether the port still has the owner it was found with; same but not known: it may
+	Jitter    func() float64            // of a Backoff
 }
 
 // Addr returns host and port.
