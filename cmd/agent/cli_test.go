@@ -299,7 +299,7 @@ func TestDevicesUnreadableSource(t *testing.T) {
 	var answer deviceAnswer
 	require.NoError(t, json.Unmarshal([]byte(o.stdout), &answer))
 	require.Len(t, answer.Sources, 1)
-	require.Contains(t, answer.Sources[0].Error, missing)
+	require.Contains(t, answer.Sources[0].Reason.Message, missing)
 }
 
 func TestDevicesOfAFile(t *testing.T) {

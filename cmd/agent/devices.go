@@ -19,17 +19,10 @@ import (
 
 // deviceAnswer is the JSON of 'sidetone devices'. Endpoints have the format of an endpoint file.
 type deviceAnswer struct {
-	Sources   []sourceAnswer     `json:"sources"`
+	Sources   []control.Source   `json:"sources"`
 	Endpoints []devices.Endpoint `json:"endpoints"`
 	Devices   []devices.Report   `json:"devices"`
 	Withheld  []devices.Withheld `json:"withheld"`
-}
-
-type sourceAnswer struct {
-	Name      string   `json:"name"`
-	Endpoints int      `json:"endpoints"`
-	Error     string   `json:"error,omitempty"`
-	Notes     []string `json:"notes,omitempty"`
 }
 
 func devicesCommand() *cobra.Command {
@@ -50,7 +43,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 			if err != nil {
 				return err
 			}
-			failed := slices.ContainsFunc(sources, func(s control.Source) bool { return s.Error != "" })
+			failed := slices.ContainsFunc(sources, func(s control.Source) bool { return s.Reason != nil })
 			return failedIf(failed, respond(cmd, newDeviceAnswer(sources, found), func(w io.Writer) error {
 				printDevices(w, sources, found)
 				return nil
@@ -60,10 +53,7 @@ Exit code 1 if a source could not be read: what it would list is unknown.`,
 }
 
 func newDeviceAnswer(sources []control.Source, found control.Devices) deviceAnswer {
-	a := deviceAnswer{Sources: []sourceAnswer{}, Endpoints: []devices.Endpoint{}, Devices: found.Reported, Withheld: found.Withheld}
-	for _, s := range sources {
-		a.Sources = append(a.Sources, sourceAnswer{Name: s.Name, Endpoints: s.Endpoints, Error: s.Error, Notes: s.Notes})
-	}
+	a := deviceAnswer{Sources: sources, Endpoints: []devices.Endpoint{}, Devices: found.Reported, Withheld: found.Withheld}
 	for _, e := range found.Endpoints {
 		a.Endpoints = append(a.Endpoints, e.Endpoint)
 	}
@@ -73,12 +63,12 @@ func newDeviceAnswer(sources []control.Source, found control.Devices) deviceAnsw
 func printDevices(w io.Writer, sources []control.Source, found control.Devices) {
 	for _, s := range sources {
 		state := count(s.Endpoints, "endpoint")
-		if s.Error != "" {
-			state = "unknown: " + s.Error
+		if s.Reason != nil {
+			state = "unknown: " + health.English.Phrase(s.Reason.Known())
 		}
 		line(w, "source %-8s %s", s.Name, state)
-		for _, n := range s.Notes {
-			line(w, "       %-8s note: %s", "", n)
+		for _, remark := range s.Remarks {
+			line(w, "       %-8s note: %s", "", health.English.Phrase(remark.Known()))
 		}
 	}
 	byKey := make(map[devices.Key]control.Endpoint)

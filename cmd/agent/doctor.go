@@ -184,7 +184,7 @@ func readFacts(ctx context.Context, c *config.Config, g *doctor.Facts) {
 	var err error
 	if g.Sources, g.Devices, err = app.ReadDevices(ctx, set, host, slog.New(slog.DiscardHandler)); err != nil {
 		reason := health.Wrap(err, health.SourcesNotOpened, health.Problem, nil)
-		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Error: err.Error(), Reason: &reason.Condition}}
+		g.Sources = []control.Source{{Name: "all", Condition: string(engine.Failing), Reason: control.ConditionOf(&reason.Condition)}}
 	}
 }
 

@@ -48,7 +48,11 @@ func TestExplainUnknown(t *testing.T) {
 	report := catalogue.SourceKind{HIDReport: &catalogue.HIDReport{}}
 	agc := catalogue.SourceKind{ALSACtl: &catalogue.ALSACtl{Name: "AGC"}}
 	hid := func(value devices.Tri, note, at string) []control.HID {
-		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: at, Value: value, Note: note}}}}
+		source := control.HIDSource{Product: "acme-headset-700", Rule: at, Value: value}
+		if note != "" {
+			source.Remark = control.ConditionOf(new(health.Unnamed(note)))
+		}
+		return []control.HID{{Node: "hidraw3", Sources: []control.HIDSource{source}}}
 	}
 	for name, c := range map[string]struct {
 		set  func(*doctortest.Machine)

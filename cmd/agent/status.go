@@ -90,12 +90,12 @@ func (s statusTable) sources() {
 	s.heading("area.sources")
 	for _, src := range s.Sources {
 		says := s.source(src)
-		if src.Error != "" {
-			says = s.because(src.Reason, src.Error)
+		if src.Reason != nil {
+			says = s.because(src.Reason)
 		}
 		s.row("  "+src.Name, src.Condition, says)
-		for _, n := range s.notes(src.Remarks, src.Notes) {
-			s.row("  ", "", n)
+		for _, remark := range src.Remarks {
+			s.row("  ", "", s.because(&remark))
 		}
 	}
 }
@@ -136,16 +136,16 @@ func (s statusTable) hidDevices() {
 			id = s.Text("cli.hid.interface", texts.Args{"id": id, "n": strconv.Itoa(h.Interface)})
 		}
 		s.row("  "+h.Node, h.Name, id)
-		if h.Error != "" {
-			s.row("  ", s.because(h.Reason, h.Error))
+		if h.Reason != nil {
+			s.row("  ", s.because(h.Reason))
 		}
 		for _, src := range h.Sources {
 			says := s.Text("cli.hid.not_shown", nil)
 			switch {
 			case src.Value.Known():
 				says = s.Join("join.words", []string{src.Via, s.age(src.Since)})
-			case src.Note != "":
-				says = s.after(src.Via, s.because(src.Remark, src.Note))
+			case src.Remark != nil:
+				says = s.after(src.Via, s.because(src.Remark))
 			default:
 				says = s.after(src.Via, says)
 			}
@@ -161,26 +161,27 @@ func (s statusTable) clients() {
 		if why := s.trouble(c); why != "" {
 			s.row("  ", why)
 		}
-		s.remedy(c.Reason, c.Remedy)
+		s.remedy(c.Reason)
 	}
 	if c := s.Clients; len(c.Sessions) == 0 {
-		s.row("  "+c.State, s.because(c.Reason, c.Error))
-		s.remedy(c.Reason, c.Remedy)
+		s.row("  "+c.State, s.because(c.Reason))
+		s.remedy(c.Reason)
 	}
-	for _, n := range s.notes(s.Clients.Remarks, s.Clients.Notes) {
-		s.row("  "+s.Text("cli.note", nil), n)
+	for _, remark := range s.Clients.Remarks {
+		s.row("  "+s.Text("cli.note", nil), s.because(&remark))
 	}
 }
 
-// remedy prints the remedy of a known reason, or else the agent's own words.
-func (s statusTable) remedy(reason *health.Condition, own string) {
-	if own == "" {
+// remedy prints what to do about a reason.
+func (s statusTable) remedy(reason *control.Condition) {
+	if reason == nil || reason.Remedy == "" {
 		return
 	}
-	if reason != nil && s.Has(reason.Code) {
-		own = s.Advice(*reason)
+	advice := reason.Remedy
+	if s.Has(reason.Code) {
+		advice = s.Advice(reason.Condition)
 	}
-	s.row("  ", s.Text("cli.remedy", texts.Args{"remedy": own}))
+	s.row("  ", s.Text("cli.remedy", texts.Args{"remedy": advice}))
 }
 
 func (s statusTable) conditions() {
@@ -230,12 +231,12 @@ func (s statusTable) push(p control.Push) string {
 // trouble returns what keeps a client from getting its list, or "".
 func (s statusTable) trouble(c control.Session) string {
 	switch {
-	case c.State == string(rpcclient.Connecting) && c.Error == "":
+	case c.State == string(rpcclient.Connecting) && c.Reason == nil:
 		return s.Text("cli.session.silent", nil)
 	case c.State == string(rpcclient.Connecting) && c.TriedOtherwise():
-		return s.Text("cli.session.other_way", texts.Args{"because": s.because(c.Reason, c.Error)})
+		return s.Text("cli.session.other_way", texts.Args{"because": s.because(c.Reason)})
 	default:
-		return s.because(c.Reason, c.Error)
+		return s.because(c.Reason)
 	}
 }
 

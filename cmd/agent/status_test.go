@@ -69,6 +69,9 @@ func TestStatusOfUnknownFlags(t *testing.T) {
 	require.Regexp(t, `(?s)Acme Webcam 4K.*hardware_mute +unknown +not sent: no source\n`, out)
 }
 
+// said is a reason that has only words.
+func said(words string) *control.Condition { return control.ConditionOf(new(health.Unnamed(words))) }
+
 // TestStatusOfASilentClient: why it has nothing yet is said, in the words of doctor, and a failure
 // on its port is not shown as one on its socket.
 func TestStatusOfASilentClient(t *testing.T) {
@@ -79,9 +82,9 @@ func TestStatusOfASilentClient(t *testing.T) {
 	}{
 		{control.Session{Transport: "ipc", Socket: "/run/s"}, "A client over ipc /run/s", "it has not answered yet"},
 		{control.Session{Transport: "ipc", Socket: "/run/s", NextTry: doctortest.Now.Add(time.Minute)}, "A client over ipc /run/s", "it has not answered yet"},
-		{control.Session{Socket: "/run/s", Error: "port 6463: no answer in time"}, "A client at /run/s", "last attempt: port 6463: no answer in time"},
-		{control.Session{Port: 6463, Error: "no answer in time"}, "A client on port 6463", "no answer in time"},
-		{control.Session{Transport: "http", Port: 6463, Error: "no answer in time"}, "A client over http on port 6463", "no answer in time"},
+		{control.Session{Socket: "/run/s", Reason: said("port 6463: no answer in time")}, "A client at /run/s", "last attempt: port 6463: no answer in time"},
+		{control.Session{Port: 6463, Reason: said("no answer in time")}, "A client on port 6463", "no answer in time"},
+		{control.Session{Transport: "http", Port: 6463, Reason: said("no answer in time")}, "A client over http on port 6463", "no answer in time"},
 	} {
 		p := doctortest.New(t)
 		c.session.State = "connecting"

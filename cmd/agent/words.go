@@ -43,24 +43,12 @@ type words struct {
 	now time.Time
 }
 
-// because returns a reason, or the agent's own English if that is the language or this version does not know the reason.
-func (w words) because(reason *health.Condition, own string) string {
-	if reason == nil || w.Lang() == texts.English || !w.Has(reason.Code) {
-		return own
+// because returns a reason as part of a sentence; "" if there is none.
+func (w words) because(reason *control.Condition) string {
+	if reason == nil {
+		return ""
 	}
-	return w.Phrase(*reason)
-}
-
-// notes does the same as because for several reasons.
-func (w words) notes(known []health.Condition, own []string) []string {
-	if len(known) != len(own) {
-		return own
-	}
-	out := make([]string, len(own))
-	for i := range known {
-		out[i] = w.because(&known[i], own[i])
-	}
-	return out
+	return w.Phrase(reason.Known())
 }
 
 // condition returns a condition and its remedy, each as a sentence.

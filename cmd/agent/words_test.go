@@ -96,7 +96,7 @@ func TestHostileNames(t *testing.T) {
 		"devices": func(b *strings.Builder, name string) error {
 			sources, found := filled[[]control.Source](name), filled[control.Devices](name)
 			printDevices(b, sources, found)
-			sources[0].Error, found.Endpoints[0].Virtual = "", true
+			sources[0].Reason, found.Endpoints[0].Virtual = nil, true
 			printDevices(b, sources, found)
 			return nil
 		},
@@ -107,7 +107,7 @@ func TestHostileNames(t *testing.T) {
 		},
 		"status without clients": func(b *strings.Builder, name string) error {
 			st := filled[control.Status](name)
-			st.Clients.Sessions, st.Sources[0].Error, st.HID[0].Sources[0].Note = nil, "", ""
+			st.Clients.Sessions, st.Sources[0].Reason, st.HID[0].Sources[0].Remark = nil, nil, nil
 			st.HID[0].Sources[0].Value = devices.True
 			return printStatus(b, health.English, st, filled[control.Devices](name), doctortest.Now)
 		},

@@ -125,37 +125,45 @@ func factsOf(st control.Status, reported []devices.Report, in devices.Inputs, no
 func sourceOf(s engine.SourceStatus) control.Source {
 	return control.Source{
 		Name: s.Name, Condition: string(s.Condition), Endpoints: s.Endpoints,
-		Error: s.Error, Reason: s.Reason, Notes: health.English.Phrases(s.Notes), Remarks: s.Notes,
+		Reason: control.ConditionOf(s.Reason), Remarks: control.ConditionsOf(s.Notes),
 	}
 }
 
 func hidStatus(h hid.Status) control.HID {
 	out := control.HID{
 		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface,
-		Error: h.Error, Reason: h.Reason, Sources: []control.HIDSource{},
+		Reason: control.ConditionOf(reasonOf(h.Error, h.Reason)), Sources: []control.HIDSource{},
 	}
 	for _, s := range h.Sensors {
 		source := control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since}
 		if s.Note != "" {
-			source.Remark = &health.Condition{Code: s.Note, Severity: health.Info}
-			source.Note = health.English.Phrase(*source.Remark)
+			source.Remark = control.ConditionOf(&health.Condition{Code: s.Note, Severity: health.Info})
 		}
 		out.Sources = append(out.Sources, source)
 	}
 	return out
 }
 
+// reasonOf returns the reason behind words, or these if there is none.
+func reasonOf(words string, reason *health.Condition) *health.Condition {
+	if reason == nil && words != "" {
+		unnamed := health.Unnamed(words)
+		return &unnamed
+	}
+	return reason
+}
+
 func sessions(st rpcclient.Status) control.Clients {
 	out := control.Clients{
-		State: string(st.State), Sessions: []control.Session{}, Notes: health.English.Phrases(st.Notes), Remarks: st.Notes,
-		NextTry: st.NextTry, Error: st.Error, Remedy: st.Remedy(), Reason: st.Reason,
+		State: string(st.State), Sessions: []control.Session{}, NextTry: st.NextTry,
+		Reason: control.ConditionOf(reasonOf(st.Error, st.Reason)), Remarks: control.ConditionsOf(st.Notes),
 	}
 	for _, s := range st.Sessions {
 		out.Sessions = append(out.Sessions, control.Session{
 			State: string(s.State), Transport: string(s.Transport), Socket: s.Socket, Port: s.Port, PID: s.PID, Name: s.Name,
 			Generation: s.Generation, Delivered: s.Delivered, Devices: s.Devices,
 			Since: s.Since, Pending: s.Pending, Muted: s.Muted, Missing: s.Missing, NextTry: s.NextTry,
-			Error: s.Error, Remedy: s.Remedy(), Reason: s.Reason,
+			Reason: control.ConditionOf(reasonOf(s.Error, s.Reason)),
 		})
 	}
 	return out

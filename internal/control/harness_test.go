@@ -52,17 +52,17 @@ type fake struct {
 }
 
 func newFake() *fake {
-	gone := health.Explained("gone")[0]
+	gone, note := health.Unnamed("gone"), ConditionsOf(health.Explained("a note"))
 	return &fake{
 		status: Status{
 			Version: "1.4.0", PID: 4711, Started: at(0), Vendor: "Acme", Catalogue: "/acme.yaml", Generation: 7, Changed: at(1),
 			Sources: []Source{
-				{Name: "audio", Condition: "ok", Endpoints: 3, Notes: []string{"a note"}, Remarks: health.Explained("a note")},
-				{Name: "camera", Condition: "failing", Error: "gone", Reason: &gone},
+				{Name: "audio", Condition: "ok", Endpoints: 3, Remarks: note},
+				{Name: "camera", Condition: "failing", Reason: ConditionOf(&gone)},
 			},
 			Products: []Product{headset(devices.False)},
 			HID: []HID{{
-				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Error: "permission denied", Reason: &gone,
+				Node: "hidraw3", Name: "Acme 700", VID: "1209", PID: "0700", Serial: "A1", Interface: 3, Reason: ConditionOf(&gone),
 				Sources: []HIDSource{{Product: "acme-700", Rule: "sources[0]"}},
 			}},
 			Pushes: []Push{{
@@ -70,10 +70,9 @@ func newFake() *fake {
 				State: map[devices.Field]devices.Tri{devices.HardwareMute: devices.False}, Until: at(9), Units: 1,
 			}},
 			Clients: Clients{
-				State: "ready", Notes: []string{"a note"}, Remarks: health.Explained("a note"), NextTry: at(5), Error: "refused",
-				Remedy: "wait", Reason: &gone, Sessions: []Session{
+				State: "ready", Remarks: note, NextTry: at(5), Reason: ConditionOf(&gone), Sessions: []Session{
 					{State: "ready", Transport: "ipc", Socket: "/run/discord-ipc-0", PID: 9, Name: "Discord", Generation: 7, Delivered: at(2), Devices: 1},
-					{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Error: "4000", Remedy: "ask", Reason: &gone},
+					{State: "refused", Transport: "http", Port: 6463, NextTry: at(5), Reason: ConditionOf(&gone)},
 				},
 			},
 			Process:  &Process{MemoryBytes: 1 << 24, OpenFiles: 17, Goroutines: 30, Events: map[string]map[string]uint64{"delivered": {"ipc": 5}}},

@@ -67,7 +67,7 @@ func (s Session) Args() health.Args {
 // Client describes the client of a session in English, such as "Discord (pid 4711) over ipc /run/user/1000/discord-ipc-0".
 func (s Session) Client() string { return health.English.Client(s.Args()) }
 
-// TriedOtherwise reports whether Error may come from the client's port, although the session shows only its socket.
+// TriedOtherwise reports whether Reason may come from the client's port, although the session shows only its socket.
 func (s Session) TriedOtherwise() bool { return s.Transport == "" && s.Socket != "" }
 
 // States returns what a push says, as a list for texts.

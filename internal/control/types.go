@@ -5,6 +5,7 @@ package control
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"sidetone/internal/devices"
@@ -48,37 +49,59 @@ type Condition struct {
 	Remedy  string `json:"remedy,omitempty"` // what a person can do about it
 }
 
+// ConditionOf puts a condition into words; nil: there is none.
+func ConditionOf(c *health.Condition) *Condition {
+	if c == nil {
+		return nil
+	}
+	return &Condition{*c, health.English.Message(*c), health.English.Remedy(*c)}
+}
+
 // ConditionsOf puts conditions into words.
 func ConditionsOf(list []health.Condition) []Condition {
 	out := make([]Condition, 0, len(list))
 	for _, c := range list {
-		out = append(out, Condition{c, health.English.Message(c), health.English.Remedy(c)})
+		out = append(out, *ConditionOf(&c))
+	}
+	return out
+}
+
+// Known returns the condition in a form that this program can put into words: one whose code it does not know, of an agent of another
+// version, has only the words of that agent.
+func (c Condition) Known() health.Condition {
+	if health.English.Has(c.Code) {
+		return c.Condition
+	}
+	return health.Unnamed(strings.TrimSuffix(c.Message, "."))
+}
+
+// KnownOf returns those of several conditions.
+func KnownOf(list ...Condition) (out []health.Condition) {
+	for _, c := range list {
+		out = append(out, c.Known())
 	}
 	return out
 }
 
 // Source is the condition of one source of endpoints.
 type Source struct {
-	Name      string             `json:"name"`
-	Condition string             `json:"condition"` // starting, ok, waiting or failing
-	Error     string             `json:"error,omitempty"`
-	Notes     []string           `json:"notes,omitempty"`
-	Endpoints int                `json:"endpoints"`
-	Reason    *health.Condition  `json:"reason,omitempty"`  // behind Error
-	Remarks   []health.Condition `json:"remarks,omitempty"` // behind Notes
+	Name      string      `json:"name"`
+	Condition string      `json:"condition"` // starting, ok, waiting or failing
+	Endpoints int         `json:"endpoints"`
+	Reason    *Condition  `json:"reason,omitempty"`  // why it cannot be read
+	Remarks   []Condition `json:"remarks,omitempty"` // limits of a source that works
 }
 
 // HID is one HID interface of a device, and what the catalogue's sources read off it.
 type HID struct {
-	Node      string            `json:"node"` // hidraw3
-	Name      string            `json:"name,omitempty"`
-	VID       string            `json:"vid"`
-	PID       string            `json:"pid"`
-	Serial    string            `json:"serial,omitempty"`
-	Interface int               `json:"interface"`        // number of the USB interface; -1: none
-	Error     string            `json:"error,omitempty"`  // why it cannot be read, and what to do
-	Reason    *health.Condition `json:"reason,omitempty"` // behind Error
-	Sources   []HIDSource       `json:"sources"`
+	Node      string      `json:"node"` // hidraw3
+	Name      string      `json:"name,omitempty"`
+	VID       string      `json:"vid"`
+	PID       string      `json:"pid"`
+	Serial    string      `json:"serial,omitempty"`
+	Interface int         `json:"interface"`        // number of the USB interface; -1: none
+	Reason    *Condition  `json:"reason,omitempty"` // why it cannot be read
+	Sources   []HIDSource `json:"sources"`
 }
 
 // HIDSource is what one source of the catalogue reads from a HID device.
@@ -88,9 +111,7 @@ type HIDSource struct {
 	Via     string      `json:"via"`  // hid_usage, hid_report, hid_query or hidpp
 	Value   devices.Tri `json:"value"`
 	Since   time.Time   `json:"since,omitzero"`
-	Note    string      `json:"note,omitempty"` // what keeps the state from being known
-
-	Remark *health.Condition `json:"remark,omitempty"` // behind Note
+	Remark  *Condition  `json:"remark,omitempty"` // what keeps the state from being known
 }
 
 // Product is one physical product that is plugged in.
@@ -121,35 +142,30 @@ type Push struct {
 
 // Clients is the state of the conversations with clients.
 type Clients struct {
-	State    string             `json:"state"` // of the best session; searching without any
-	Sessions []Session          `json:"sessions"`
-	Notes    []string           `json:"notes,omitempty"`
-	NextTry  time.Time          `json:"next_try,omitzero"`
-	Error    string             `json:"error,omitempty"`
-	Remedy   string             `json:"remedy,omitempty"`
-	Reason   *health.Condition  `json:"reason,omitempty"`  // behind Error and Remedy
-	Remarks  []health.Condition `json:"remarks,omitempty"` // behind Notes
+	State    string      `json:"state"` // of the best session; searching without any
+	Sessions []Session   `json:"sessions"`
+	NextTry  time.Time   `json:"next_try,omitzero"`
+	Reason   *Condition  `json:"reason,omitempty"`  // why there is no session
+	Remarks  []Condition `json:"remarks,omitempty"` // on where a client might be
 }
 
 // Session is the conversation with one client.
 type Session struct {
-	State      string            `json:"state"` // ready, degraded, slow, connecting, unsupported, refused, foreign or waiting
-	Transport  string            `json:"transport,omitempty"`
-	Socket     string            `json:"socket,omitempty"`
-	Port       int               `json:"port,omitempty"`
-	PID        int               `json:"pid,omitempty"`
-	Name       string            `json:"name,omitempty"`
-	Generation uint64            `json:"generation,omitempty"` // last one delivered
-	Delivered  time.Time         `json:"delivered,omitzero"`
-	Devices    int               `json:"devices"`
-	Since      time.Time         `json:"since,omitzero"`    // slow: since when an answer is overdue
-	Pending    uint64            `json:"pending,omitempty"` // slow: the generation that was not answered; the client may have it instead
-	Muted      []string          `json:"muted,omitempty"`   // slow, refused: ids of the microphones that the client may take for muted
-	Missing    []string          `json:"missing,omitempty"` // refused: ids of the microphones that the client is not told of
-	NextTry    time.Time         `json:"next_try,omitzero"`
-	Error      string            `json:"error,omitempty"`
-	Remedy     string            `json:"remedy,omitempty"`
-	Reason     *health.Condition `json:"reason,omitempty"` // behind Error and Remedy
+	State      string     `json:"state"` // ready, degraded, slow, connecting, unsupported, refused, foreign or waiting
+	Transport  string     `json:"transport,omitempty"`
+	Socket     string     `json:"socket,omitempty"`
+	Port       int        `json:"port,omitempty"`
+	PID        int        `json:"pid,omitempty"`
+	Name       string     `json:"name,omitempty"`
+	Generation uint64     `json:"generation,omitempty"` // last one delivered
+	Delivered  time.Time  `json:"delivered,omitzero"`
+	Devices    int        `json:"devices"`
+	Since      time.Time  `json:"since,omitzero"`    // slow: since when an answer is overdue
+	Pending    uint64     `json:"pending,omitempty"` // slow: the generation that was not answered; the client may have it instead
+	Muted      []string   `json:"muted,omitempty"`   // slow, refused: ids of the microphones that the client may take for muted
+	Missing    []string   `json:"missing,omitempty"` // refused: ids of the microphones that the client is not told of
+	NextTry    time.Time  `json:"next_try,omitzero"`
+	Reason     *Condition `json:"reason,omitempty"` // what keeps the client from getting its list at once
 }
 
 // Devices is the answer to GET /v1/devices: what the system says, and what becomes of it.

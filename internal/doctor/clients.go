@@ -15,18 +15,18 @@ func (d *examination) clients() {
 	c := d.Status.Clients
 	switch {
 	case len(c.Sessions) > 0:
-	case c.Error == "":
+	case c.Reason == nil:
 		d.add(health.Warning, health.ClientsSearched, "", nil)
-	case c.Reason != nil:
-		d.add(health.Problem, c.Reason.Code, "", c.Reason.Args)
+	case c.Reason.Known().Code == health.Unexplained:
+		d.add(health.Problem, health.ClientsMissing, "", nil, reasons(c.Reason)...)
 	default:
-		d.add(health.Problem, health.ClientsMissing, "", nil, reason(nil, c.Error)...)
+		d.add(health.Problem, c.Reason.Code, "", c.Reason.Args)
 	}
 	served := slices.ContainsFunc(c.Sessions, control.Session.Connected)
 	for _, s := range c.Sessions {
 		d.session(s, served)
 	}
-	for _, r := range reasons(c.Remarks, c.Notes...) {
+	for _, r := range control.KnownOf(c.Remarks...) {
 		how := health.Warning
 		if served {
 			how = health.Info
@@ -42,7 +42,7 @@ func (d *examination) clients() {
 // session assesses the session with one client. One that gets nothing is a problem unless another one is
 // served.
 func (d *examination) session(s control.Session, served bool) {
-	how, because := health.Problem, reason(s.Reason, s.Error)
+	how, because := health.Problem, reasons(s.Reason)
 	if served {
 		how = health.Info
 	}

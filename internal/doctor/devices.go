@@ -104,8 +104,7 @@ func (d *examination) withheldOne(how health.Severity, h devices.Withheld, e con
 
 // WhyWithheld returns why an endpoint is not reported.
 func WhyWithheld(h devices.Withheld) []health.Condition {
-	why := h.Condition()
-	return reason(&why, h.Reason)
+	return control.KnownOf(control.Condition{Condition: h.Condition(), Message: h.Reason})
 }
 
 // vendors reports whether a USB vendor id is one of the catalogue's.

@@ -38,20 +38,23 @@ func wrong(found []control.Condition) bool {
 }
 
 // because is why something is as it is.
-func because(code health.Code, reason string, args health.Args) *health.Condition {
-	return &health.Wrap(errors.New(reason), code, health.Warning, args).Condition
+func because(code health.Code, reason string, args health.Args) *control.Condition {
+	return control.ConditionOf(&health.Wrap(errors.New(reason), code, health.Warning, args).Condition)
 }
 
+// said is a reason that has only words.
+func said(words string) *control.Condition { return control.ConditionOf(new(health.Unnamed(words))) }
+
 // remark has the first source say something.
-func remark(p *doctortest.Machine, c *health.Condition) {
-	p.Sources[0].Remarks = []health.Condition{*c}
+func remark(p *doctortest.Machine, c *control.Condition) {
+	p.Sources[0].Remarks = []control.Condition{*c}
 }
 
 var portHeld = health.Condition{
 	Code: health.PortHeld, Severity: health.Warning, Args: health.Args{"port": "6463", "program": "nginx", "pid": "4713", "reason": "it is none"},
 }
 
-var hidDenied = &health.Condition{Code: health.HIDDenied, Args: health.Args{"path": "/dev/hidraw3"}}
+var hidDenied = control.ConditionOf(&health.Condition{Code: health.HIDDenied, Args: health.Args{"path": "/dev/hidraw3"}})
 
 func inJSON(v any) string {
 	b, err := json.Marshal(v)
@@ -102,27 +105,27 @@ func TestDiagnose(t *testing.T) {
 		{"no source", func(p *doctortest.Machine) { p.Sources = nil }, "sources", health.Problem, "No source of devices is enabled", "sources.audio"},
 		{"source that starts", func(p *doctortest.Machine) { p.Sources[0].Condition = "starting" }, "sources", health.Warning, "has not answered yet", "Run this again"},
 		{"sound server away", func(p *doctortest.Machine) {
-			p.Sources[0] = control.Source{Name: "audio", Condition: "waiting", Error: "refused", Reason: because(health.SoundServerAway, "refused", nil)}
+			p.Sources[0] = control.Source{Name: "audio", Condition: "waiting", Reason: because(health.SoundServerAway, "refused", nil)}
 		}, "sources", health.Problem, "cannot be read, so what it would list is unknown: refused", "Start the sound server"},
 		{"camera fails", func(p *doctortest.Machine) {
-			p.Sources[0] = control.Source{Name: "camera", Condition: "failing", Error: "gone", Reason: because(health.CamerasUnreadable, "gone", nil)}
+			p.Sources[0] = control.Source{Name: "camera", Condition: "failing", Reason: because(health.CamerasUnreadable, "gone", nil)}
 		}, "sources", health.Problem, "source camera cannot be read", "sources.camera"},
 		{"bad file", func(p *doctortest.Machine) {
-			p.Sources[0] = control.Source{Name: "file:/e.yaml", Condition: "failing", Error: "bad", Reason: because(health.EndpointFileWrong, "bad", health.Args{"path": "/e.yaml"})}
+			p.Sources[0] = control.Source{Name: "file:/e.yaml", Condition: "failing", Reason: because(health.EndpointFileWrong, "bad", health.Args{"path": "/e.yaml"})}
 		}, "sources", health.Problem, "file:/e.yaml", "Correct /e.yaml"},
 		{"sources cannot be opened", func(p *doctortest.Machine) {
-			p.Sources[0] = control.Source{Name: "all", Condition: "failing", Error: "bad", Reason: because(health.SourcesNotOpened, "bad", nil)}
+			p.Sources[0] = control.Source{Name: "all", Condition: "failing", Reason: because(health.SourcesNotOpened, "bad", nil)}
 		}, "sources", health.Problem, "source all", "'sidetone config show'"},
 		{"permission", func(p *doctortest.Machine) {
 			denied := because(health.AccessDenied, "open the sound card's controls /dev/snd/controlC1: permission denied", health.Args{"path": "/dev/snd/controlC1"})
-			p.Sources[0].Remarks = []health.Condition{{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{*denied}}}
+			p.Sources[0].Remarks = control.ConditionsOf([]health.Condition{{Code: health.SoundCardUnreadable, Severity: health.Warning, Because: []health.Condition{denied.Condition}}})
 		}, "sources", health.Warning, "permission denied", "Let this user read /dev/snd/controlC1: "},
 		{"permission to a camera", func(p *doctortest.Machine) {
 			remark(p, because(health.CameraDenied, "open /dev/video0: permission denied", health.Args{"path": "/dev/video0", "camera": "Acme"}))
 		}, "sources", health.Warning, "is left out", "'ls -l /dev/video0'"},
 		{"permission to what is not named", func(p *doctortest.Machine) { remark(p, because(health.AccessDenied, "permission denied", nil)) }, "sources", health.Warning, "permission denied", "ls -l"},
 		{"miniaudio", func(p *doctortest.Machine) {
-			p.Sources[0].Remarks = []health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}}
+			p.Sources[0].Remarks = control.ConditionsOf([]health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}})
 		}, "sources", health.Info, "miniaudio hangs", "Nothing to do"},
 
 		{"device", func(*doctortest.Machine) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
@@ -203,11 +206,11 @@ func TestDiagnose(t *testing.T) {
 		}, "flags", health.Problem, "cannot be read", "/dev/snd"},
 		{"the system does not tell", func(p *doctortest.Machine) { p.Endpoints[0].Mute = devices.Unknown }, "flags", health.Problem, "the system does not report the mute", "'sidetone explain mic'"},
 		{"HID device that cannot be read", func(p *doctortest.Machine) {
-			p.HID = []control.HID{{Node: "hidraw3", Name: "Acme", VID: "1209", PID: "0700", Interface: 3, Error: "no permission to read /dev/hidraw3", Reason: hidDenied}}
+			p.HID = []control.HID{{Node: "hidraw3", Name: "Acme", VID: "1209", PID: "0700", Interface: 3, Reason: hidDenied}}
 		}, "sources", health.Problem, "hidraw3 (Acme, 1209:0700) cannot be read, so its buttons are not noticed: no permission", "'sidetone catalogue udev acme.yaml'"},
 		{"mute on a HID device that cannot be read", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
-			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Error: "no permission to read /dev/hidraw3", Reason: hidDenied}}
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Reason: hidDenied}}
 		}, "flags", health.Problem, "sources[0]: its HID device hidraw3 cannot be read", "/etc/udev/rules.d"},
 		{"mute that a HID device has not shown", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
@@ -227,18 +230,18 @@ func TestDiagnose(t *testing.T) {
 		}, "flags", health.Problem, "sources[0]: os_endpoint_mute: the system does not report the mute of this endpoint", "'sidetone explain mic'"},
 		{"mute whose source has a remark", func(p *doctortest.Machine) {
 			p.Endpoints[0].Mute = devices.Unknown
-			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Note: "a remark"}}}}
+			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Remark: said("a remark")}}}}
 		}, "flags", health.Problem, "sources[0]: hidraw3: a remark", "'sidetone learn'"},
 		{"mute whose source has a remark with a code", func(p *doctortest.Machine) {
-			silent := &health.Condition{Code: health.HIDSilent, Severity: health.Info}
-			source := control.HIDSource{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_query", Note: "its words", Remark: silent}
+			silent := control.ConditionOf(&health.Condition{Code: health.HIDSilent, Severity: health.Info})
+			source := control.HIDSource{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_query", Remark: silent}
 			p.Endpoints[0].Mute, p.HID = devices.Unknown, []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{source}}}
 		}, "flags", health.Problem, "sources[0]: hidraw3: the device did not answer the request of this rule", "'sidetone learn'"},
 		{"HID device", func(p *doctortest.Machine) {
 			p.HID = []control.HID{{Node: "hidraw3", VID: "1209", PID: "0700", Sources: []control.HIDSource{{Product: "acme-headset-700", Rule: "sources[0]", Via: "hid_usage", Value: devices.True}}}}
 		}, "sources", health.OK, "hidraw3 (1209:0700) is read; sources of the catalogue that use it: 1", ""},
 		{"HID devices cannot be listed", func(p *doctortest.Machine) {
-			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Error: "no sysfs"})
+			p.Sources = append(p.Sources, control.Source{Name: "hid", Condition: "failing", Reason: said("no sysfs")})
 		}, "sources", health.Problem, "HID devices cannot be listed: no sysfs", "sources.hid"},
 		{"other flags unknown", func(*doctortest.Machine) {}, "flags", health.Info, "Echo cancellation, Noise suppression and Automatic gain control (sources[2], sources[3], sources[4] and sources[5] of acme-headset-700)", "'sidetone explain mic'"},
 
@@ -275,43 +278,43 @@ func TestDiagnose(t *testing.T) {
 		{"client", func(*doctortest.Machine) {}, "clients", health.OK, "Discord (pid 4712) over ipc /run/discord-ipc-0 has accepted the latest list, of 2 devices, 1 min ago", ""},
 		{"client that lags", func(p *doctortest.Machine) { p.Status.Generation = 8 }, "clients", health.Warning, "has not accepted the latest list yet", "restart the client"},
 		{"no client", func(p *doctortest.Machine) {
-			p.Status.Clients = control.Clients{Error: "no client found on any IPC socket", Reason: &health.Condition{Code: health.ClientsNone, Args: health.Args{"sockets": "true"}}}
+			p.Status.Clients = control.Clients{Reason: control.ConditionOf(&health.Condition{Code: health.ClientsNone, Args: health.Args{"sockets": "true"}})}
 		}, "clients", health.Problem, "No client found on any IPC socket", "Start the client"},
 		{"no search yet", func(p *doctortest.Machine) { p.Status.Clients = control.Clients{} }, "clients", health.Warning, "none has been found yet", "Run this again"},
-		{"no client and no remedy", func(p *doctortest.Machine) { p.Status.Clients = control.Clients{Error: "no client"} }, "clients", health.Problem, "No client", "Start the client"},
+		{"no client and no remedy", func(p *doctortest.Machine) { p.Status.Clients = control.Clients{Reason: said("no client")} }, "clients", health.Problem, "No client", "Start the client"},
 		{"degraded", func(p *doctortest.Machine) {
-			p.Session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctortest.Now.Add(20 * time.Second), Reason: &health.Condition{Code: health.ClientOverHTTP, Args: health.Args{"every": "30s"}}})
+			p.Session(control.Session{State: "degraded", Transport: "http", Port: 6463, Generation: 7, NextTry: doctortest.Now.Add(20 * time.Second), Reason: control.ConditionOf(&health.Condition{Code: health.ClientOverHTTP, Args: health.Args{"every": "30s"}})})
 		}, "clients", health.Warning, "A client over http on port 6463 is told of changes late: it has the latest list, and takes the next one in 20 s", "it needs IPC"},
 		{"degraded and late", func(p *doctortest.Machine) { p.Session(control.Session{State: "degraded", Port: 6463}) }, "clients", health.Warning, "it does not have the latest list yet", "rpc.transports"},
 		{"slow", func(p *doctortest.Machine) {
 			p.Session(control.Session{State: "slow", Port: 6463, Since: doctortest.Now.Add(-12 * time.Second), Muted: []string{"Mic"}})
 		}, "clients", health.Problem, "A client on port 6463 hangs, and may show an older state: no answer for 12 s; it may take for muted: \"Mic\"", "restart the client"},
 		{"connecting", func(p *doctortest.Machine) {
-			p.Session(control.Session{State: "connecting", Port: 6463, Error: "no answer"})
+			p.Session(control.Session{State: "connecting", Port: 6463, Reason: said("no answer")})
 		}, "clients", health.Warning, "has no list yet: no answer", "Run this again"},
 		{"unsupported", func(p *doctortest.Machine) { p.Session(control.Session{State: "unsupported", Port: 6463}) }, "clients", health.Problem, "does not know certified devices", "Use the official client"},
 		{"unsupported beside another", func(p *doctortest.Machine) {
 			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "unsupported", Port: 6463})
 		}, "clients", health.Info, "does not know certified devices", "Use the official client"},
 		{"refused", func(p *doctortest.Machine) {
-			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "refused", Port: 6463, Error: "invalid client id", Reason: because(health.ClientIDRefused, "invalid client id", nil)})
+			p.Status.Clients.Sessions = append(p.Status.Clients.Sessions, control.Session{State: "refused", Port: 6463, Reason: because(health.ClientIDRefused, "invalid client id", nil)})
 		}, "clients", health.Problem, "A client on port 6463 refuses: invalid client id", "Check vendor.client_id"},
 		{"refused without a remedy", func(p *doctortest.Machine) { p.Session(control.Session{State: "refused", Port: 6463}) }, "clients", health.Problem, "refuses", "'sidetone bundle FILE.zip --yes'"},
 		{"refused, with a microphone too many", func(p *doctortest.Machine) {
 			refused := because(health.ListRefused, "the device list fails validation", nil)
-			p.Session(control.Session{State: "refused", Port: 6463, Error: "no", Reason: refused, Missing: []string{"New mic"}, Muted: []string{"Mic"}})
+			p.Session(control.Session{State: "refused", Port: 6463, Reason: refused, Missing: []string{"New mic"}, Muted: []string{"Mic"}})
 		}, "clients", health.Problem, `A client on port 6463 refuses: the device list fails validation; it is not told of "New mic"; it may take for muted: "Mic"`, "'sidetone catalogue check'"},
 		{"foreign", func(p *doctortest.Machine) { p.Session(control.Session{State: "foreign", Port: 6463}) }, "clients", health.Problem, "belongs to another user", "that user's session"},
 		{"waiting", func(p *doctortest.Machine) { p.Session(control.Session{State: "waiting", Port: 6463}) }, "clients", health.Problem, "is not served", "rpc.clients"},
 		{"port held", func(p *doctortest.Machine) {
-			p.Status.Clients = control.Clients{Error: "no client found", Remarks: []health.Condition{portHeld}}
+			p.Status.Clients = control.Clients{Reason: said("no client found"), Remarks: control.ConditionsOf([]health.Condition{portHeld})}
 		}, "clients", health.Warning, "port 6463 is held by another program: nginx", "end that program"},
 		{"clients that nothing tells of", func(p *doctortest.Machine) {
 			limit := health.Wrap(nil, health.WatchLimit, health.Warning, health.Args{"limit": "fs.inotify.max_user_instances", "more": "1024"})
-			p.Status.Clients.Remarks = []health.Condition{health.Follow(limit, health.ClientsUnwatched, health.Warning, nil).Condition}
+			p.Status.Clients.Remarks = control.ConditionsOf([]health.Condition{health.Follow(limit, health.ClientsUnwatched, health.Warning, nil).Condition})
 		}, "clients", health.Info, "New clients are found by searching only: this user already has as many file watches as fs.inotify.max_user_instances allows.", "End programs of this user"},
 		{"file in a socket's place", func(p *doctortest.Machine) {
-			p.Status.Clients.Remarks = []health.Condition{{Code: health.SocketIsNone, Severity: health.Warning, Args: health.Args{"path": "/run/discord-ipc-1", "file": "true"}}}
+			p.Status.Clients.Remarks = control.ConditionsOf([]health.Condition{{Code: health.SocketIsNone, Severity: health.Warning, Args: health.Args{"path": "/run/discord-ipc-1", "file": "true"}}})
 		}, "clients", health.Info, "discord-ipc-1 is a file", "Do as it says"},
 
 		{"selected input", func(*doctortest.Machine) {}, "user", health.Info, `only while it is selected, and never while "Default" is`, `set the input device to "Acme mic" itself`},
@@ -493,7 +496,7 @@ func TestDiagnoseOddAnswers(t *testing.T) {
 		Reported: []devices.Report{{Device: devices.Device{Type: devices.AudioInput}}},
 		Withheld: []devices.Withheld{{}},
 	}
-	st := &control.Status{Sources: []control.Source{{}}, Pushes: []control.Push{{Units: 1}}, Clients: control.Clients{Sessions: []control.Session{{}}, Notes: []string{""}}}
+	st := &control.Status{Sources: []control.Source{{}}, Pushes: []control.Push{{Units: 1}}, Clients: control.Clients{Sessions: []control.Session{{}}, Reason: &control.Condition{}, Remarks: []control.Condition{{}}}}
 	require.NotEmpty(t, doctor.Examine(doctor.Facts{Status: st, Sources: st.Sources, Devices: d}))
 	require.NotEmpty(t, doctor.Examine(doctor.Facts{}))
 }
@@ -501,8 +504,8 @@ func TestDiagnoseOddAnswers(t *testing.T) {
 // TestDiagnoseNewerAgent: where the code of a reason is not known its words are shown.
 func TestDiagnoseNewerAgent(t *testing.T) {
 	p := doctortest.New(t)
-	p.Sources[0] = control.Source{Name: "audio", Condition: "failing", Error: "a new failure", Reason: &health.Condition{Code: "sources.new"}}
-	require.Contains(t, inJSON(examine(t, p)), "so what it would list is unknown: a new failure.")
+	p.Sources[0] = control.Source{Name: "audio", Condition: "failing", Reason: &control.Condition{Condition: health.Condition{Code: "sources.new"}, Message: "A new failure."}}
+	require.Contains(t, inJSON(examine(t, p)), "so what it would list is unknown: A new failure.")
 }
 
 // TestDiagnoseRefusedReload: what the agent alone knows of its settings doctor says too.

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,12 +17,12 @@ import (
 func (d *examination) hidDevices() {
 	for _, s := range d.Sources {
 		if s.Name == "hid" && engine.Condition(s.Condition) != engine.Working {
-			d.add(health.Problem, health.HIDNotListed, "", health.Args{"reason": cmp.Or(s.Error, s.Condition)})
+			d.add(health.Problem, health.HIDNotListed, "", health.Args{"reason": s.Condition}, reasons(s.Reason)...)
 		}
 	}
 	for _, h := range d.HID {
 		who := fmt.Sprintf("%s (%s)", h.Node, strings.TrimPrefix(fmt.Sprintf("%s, %s:%s", h.Name, h.VID, h.PID), ", "))
-		if h.Error != "" {
+		if h.Reason != nil {
 			d.add(health.Problem, health.HIDUnreadable, who, nil, d.whyUnreadable(h)...)
 			continue
 		}
@@ -33,7 +32,7 @@ func (d *examination) hidDevices() {
 
 // whyUnreadable returns why a device cannot be read. The advice names the catalogue, if there is one.
 func (d *examination) whyUnreadable(h control.HID) []health.Condition {
-	list := reason(h.Reason, h.Error)
+	list := reasons(h.Reason)
 	if list[0].Code == health.HIDDenied && d.CataloguePath != "" {
 		list[0].Args = maps.Clone(list[0].Args)
 		list[0].Args["catalogue"] = d.CataloguePath
@@ -45,7 +44,7 @@ func (d *examination) whyUnreadable(h control.HID) []health.Condition {
 func (d *examination) whyHID(product string, f devices.Field, rule string) health.Condition {
 	known := false
 	for _, h := range d.HID {
-		if h.Error != "" && d.isOf(product, h) {
+		if h.Reason != nil && d.isOf(product, h) {
 			return health.Condition{Code: health.WhyHIDUnreadable, Args: health.Args{"node": h.Node}, Because: d.whyUnreadable(h)}
 		}
 		for _, s := range h.Sources {
@@ -53,9 +52,9 @@ func (d *examination) whyHID(product string, f devices.Field, rule string) healt
 			case s.Product != product || s.Rule != rule:
 			case s.Value.Known():
 				known = true
-			case s.Note != "":
+			case s.Remark != nil:
 				remark := why(health.WhyHIDRemark, "node", h.Node)
-				remark.Because = reason(s.Remark, s.Note)
+				remark.Because = reasons(s.Remark)
 				return remark
 			case f == devices.HardwareMute:
 				return why(health.WhyHIDMuteNotShown, "node", h.Node)

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"slices"
 	"strconv"
 
 	"sidetone/internal/control"
@@ -27,26 +26,17 @@ func (d *examination) source(s control.Source) {
 	case engine.Starting:
 		d.add(health.Warning, health.SourceStarting, s.Name, nil)
 	default:
-		d.add(health.Problem, health.SourceUnreadable, s.Name, nil, reason(s.Reason, s.Error)...)
+		d.add(health.Problem, health.SourceUnreadable, s.Name, nil, reasons(s.Reason)...)
 	}
-	for _, r := range reasons(s.Remarks, s.Notes...) {
+	for _, r := range control.KnownOf(s.Remarks...) {
 		d.add(r.Severity, health.SourceRemark, s.Name, nil, r)
 	}
 }
 
-// reasons returns known, or the agent's words as conditions if an agent of another version has sent no codes or unknown ones.
-func reasons(known []health.Condition, words ...string) []health.Condition {
-	unknown := func(c health.Condition) bool { return !health.English.Has(c.Code) }
-	if len(known) > 0 && !slices.ContainsFunc(known, unknown) {
-		return known
+// reasons returns what a reason in a status says; none if it is nil.
+func reasons(c *control.Condition) []health.Condition {
+	if c == nil {
+		return nil
 	}
-	return health.Explained(words...)
-}
-
-// reason is reasons for a single condition, which may be nil.
-func reason(known *health.Condition, words string) []health.Condition {
-	if known == nil {
-		return reasons(nil, words)
-	}
-	return reasons([]health.Condition{*known}, words)
+	return control.KnownOf(*c)
 }

@@ -51,7 +51,7 @@ func TestStanding(t *testing.T) {
 		"the speaker is": {func(p *doctortest.Machine) { p.Endpoints[1].Default = true }, nil},
 		"a source fails": {func(p *doctortest.Machine) {
 			reason := health.Wrap(errors.New("gone"), health.SoundServerAway, health.Problem, nil).Condition
-			p.Sources[0] = control.Source{Name: "audio", Condition: "failing", Error: "gone", Reason: &reason}
+			p.Sources[0] = control.Source{Name: "audio", Condition: "failing", Reason: control.ConditionOf(&reason)}
 		}, []health.Code{health.SourceUnreadable}},
 		"a client that has not answered for a moment": {func(p *doctortest.Machine) { p.Status.Generation = 8 }, nil},
 		"a client that hangs": {func(p *doctortest.Machine) {

@@ -23,8 +23,7 @@ const (
 type SourceStatus struct {
 	Name      string             `json:"name"`
 	Condition Condition          `json:"condition"`
-	Error     string             `json:"error,omitempty"`
-	Reason    *health.Condition  `json:"reason,omitempty"` // behind Error, if there is one
+	Reason    *health.Condition  `json:"reason,omitempty"` // why it cannot be read
 	Notes     []health.Condition `json:"notes,omitempty"`  // limits of a source that works
 	Endpoints int                `json:"endpoints"`
 }
@@ -65,15 +64,13 @@ func (st *SourceStatus) Fail(err error) {
 	if err == nil {
 		return
 	}
-	st.Error = err.Error()
-	if reason, ok := health.Of(err); ok {
-		st.Reason = &reason
-	}
+	reason := health.From(err)
+	st.Reason = &reason
 }
 
 // logCondition writes one line when a source's condition has changed, none otherwise.
 func (s *state) logCondition(before, after SourceStatus) {
-	if before.Condition == after.Condition && before.Error == after.Error &&
+	if before.Condition == after.Condition && health.Same(before.Reason, after.Reason) &&
 		slices.EqualFunc(before.Notes, after.Notes, health.Condition.Equal) {
 		return
 	}
@@ -81,10 +78,10 @@ func (s *state) logCondition(before, after SourceStatus) {
 	log := s.opts.Log.With("source", after.Name)
 	switch after.Condition {
 	case Waiting:
-		log.Info("source is waiting", "reason", after.Error)
+		log.Info("source is waiting", "reason", health.English.Phrase(*after.Reason))
 	case Failing:
 		log.Warn("source fails; its last good endpoints are kept for now",
-			"err", after.Error, "endpoints", after.Endpoints, "for", s.opts.StaleAfter)
+			"err", health.English.Phrase(*after.Reason), "endpoints", after.Endpoints, "for", s.opts.StaleAfter)
 	default:
 		if before.Condition != after.Condition {
 			log.Info("source works", "endpoints", after.Endpoints)

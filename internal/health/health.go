@@ -48,6 +48,14 @@ func (c Condition) Equal(other Condition) bool {
 		maps.Equal(c.Args, other.Args) && slices.EqualFunc(c.Because, other.Because, Condition.Equal)
 }
 
+// Same reports whether both say the same, or both are nil.
+func Same(a, b *Condition) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
+}
+
 // Map returns the condition with change applied to everything in it that comes from outside, such as names.
 func (c Condition) Map(change func(string) string) Condition {
 	args := make(Args, len(c.Args))
@@ -69,7 +77,7 @@ func (c Condition) Map(change func(string) string) Condition {
 func Explained(words ...string) (list []Condition) {
 	for _, w := range words {
 		if w != "" {
-			list = append(list, Condition{Code: Unexplained, Severity: Warning, Args: Args{"reason": w}})
+			list = append(list, Unnamed(w))
 		}
 	}
 	return list
@@ -105,6 +113,19 @@ func (e *Error) Error() string { return English.Phrase(e.Condition) }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// From returns the condition in err, or one that has only its words.
+func From(err error) Condition {
+	if c, is := Of(err); is {
+		return c
+	}
+	return Unnamed(err.Error())
+}
+
+// Unnamed makes a warning of words that have no code.
+func Unnamed(words string) Condition {
+	return Condition{Code: Unexplained, Severity: Warning, Args: Args{"reason": words}}
+}
 
 // Of returns the condition in err, if there is one.
 func Of(err error) (Condition, bool) {

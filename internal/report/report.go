@@ -263,10 +263,8 @@ func (b *builder) clients() (list []Client) {
 			}
 		}
 		if s.Reason != nil {
-			reason := s.Reason.Map(clean)
+			reason := s.Reason.Known().Map(clean)
 			c.Error, c.Remedy = b.health.Message(reason), b.health.Remedy(reason)
-		} else {
-			c.Error = clean(s.Error)
 		}
 		list = append(list, c)
 	}

@@ -110,7 +110,7 @@ func workday() Input {
 		Products: control.ProductsOf([]devices.Report{first(devices.True), second}),
 		Clients: control.Clients{State: "ready", Sessions: []control.Session{
 			{State: "ready", Transport: "ipc", Socket: "/run/user/1000/discord-ipc-0", PID: 4711, Name: "Discord", Generation: 41, Delivered: madeAt.Add(-time.Minute), Devices: 2},
-			{State: "refused", Transport: "websocket", Port: 6464, PID: 4820, Name: "DiscordPTB", Error: "4000", Reason: &reason},
+			{State: "refused", Transport: "websocket", Port: 6464, PID: 4820, Name: "DiscordPTB", Reason: control.ConditionOf(&reason)},
 		}},
 		Conditions: control.ConditionsOf([]health.Condition{
 			{Code: health.UserDefaultInput, Severity: health.Info, Subject: headset},
@@ -141,8 +141,8 @@ func hostile(text string) Input {
 	return Input{Now: madeAt, Timeline: p.Timeline(), Recording: text, Status: control.Status{
 		Version: text, Vendor: text, Started: madeAt, Products: control.ProductsOf(list.Devices),
 		Clients: control.Clients{Sessions: []control.Session{
-			{State: text, Transport: text, Socket: text, Name: text, Error: text, Delivered: madeAt, Devices: 1},
-			{State: "refused", Name: text, Port: 1, Reason: &condition},
+			{State: text, Transport: text, Socket: text, Name: text, Reason: control.ConditionOf(new(health.Unnamed(text))), Delivered: madeAt, Devices: 1},
+			{State: "refused", Name: text, Port: 1, Reason: control.ConditionOf(&condition)},
 		}},
 		Conditions: control.ConditionsOf([]health.Condition{condition}),
 	}}

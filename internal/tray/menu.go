@@ -191,7 +191,7 @@ func (b builder) clients() []item {
 	}
 	more := len(rows) - maxClients
 	none := "tray.client.none"
-	if b.Status.Clients.Error == "" {
+	if b.Status.Clients.Reason == nil {
 		none = "tray.client.searching"
 	}
 	return append(slots(maxClients, rows, item{Disabled: true}),

@@ -102,7 +102,7 @@ var views = map[string]view{
 		health.Condition{Code: health.ClientConnecting, Severity: health.Warning, Subject: "DiscordPTB"}, noCamera, defaultInput)),
 	"nothing": viewOf(products(), clients(), func(v *view) { v.Autostart = false }),
 	"no_client": viewOf(clients(), func(v *view) {
-		v.Status.Clients.Error = "none"
+		v.Status.Clients.Reason = control.ConditionOf(&health.Condition{Code: health.ClientsNone, Severity: health.Problem})
 		v.Status.Conditions = control.ConditionsOf([]health.Condition{{Code: health.ClientsNone, Severity: health.Problem}})
 	}),
 	"clients": viewOf(clients(many(7, func(i int) control.Session {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/fakeserver"
+	"sidetone/internal/control"
 	"sidetone/internal/testlab"
 	"sidetone/tools/fakehid"
 	"sidetone/tools/fakeusb"
@@ -67,11 +68,11 @@ func agentReads(t *testing.T, path string) {
 	t.Helper()
 	testlab.Eventually(t, "the agent to read "+devNode(path), func() bool {
 		var status struct {
-			HID []struct{ Node, Error string }
+			HID []control.HID
 		}
 		require.NoError(t, json.Unmarshal([]byte(agentSays(t, "status", "--json")), &status))
-		return slices.ContainsFunc(status.HID, func(h struct{ Node, Error string }) bool {
-			return h.Node == filepath.Base(path) && h.Error == ""
+		return slices.ContainsFunc(status.HID, func(h control.HID) bool {
+			return h.Node == filepath.Base(path) && h.Reason == nil
 		})
 	})
 }
