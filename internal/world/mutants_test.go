@@ -128,6 +128,10 @@ var exposedBy = map[string]func(scenario) bool{
 	"a dongle that has found its headset has seen it being switched on": func(s scenario) bool {
 		return s.hasModel(func(m model) bool { return m.Searches && strings.Contains(text(m.Versions), `"link_up"`) })
 	},
+	"a card with the index that another one had before the sound server restarted is that one": func(s scenario) bool {
+		i := slices.IndexFunc(s.Steps, func(st scenarioStep) bool { return st.Do == doServer && st.After > 0 })
+		return i >= 2 && i+3 < len(s.Steps) && s.Steps[i-1].Do == doRun && s.Steps[i+1].Do == doUnplug && s.Steps[i+2].Do == doPlug
+	},
 	"a headset whose HID device has just come is none that software may mean": func(s scenario) bool {
 		return slices.ContainsFunc(s.Suites, func(x vendorSuite) bool {
 			return x.Hasty && s.Models[x.Model].CardLate && s.Models[x.Model].interfaces() > 0
