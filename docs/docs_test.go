@@ -229,6 +229,6 @@ func TestMissingThingsAreFound(t *testing.T) {
 	} {
 		require.Equal(t, want, x.fault(quote), quote)
 	}
-	require.True(t, x.has("app/ending.go", "endingOf"))
-	require.False(t, x.has("internal/app/state.go", "endingOf"))
+	require.True(t, x.has("app/ending.go", "endAs"))
+	require.False(t, x.has("internal/app/locks.go", "endAs"))
 }

@@ -58,7 +58,7 @@ func exitCodeOf(err error, args []string) (code int, said bool) {
 // through here: when Run returns, when the rest hangs, and when Windows does not wait for it.
 func exitOf(how app.Ending, err error, supervised bool) error {
 	code, is := map[app.Ending]exitCode{
-		app.EndsSucceeded: supervise.ExitSucceeded, app.EndsReplaced: supervise.ExitReplaced, app.EndsWithSession: supervise.ExitSession,
+		app.EndsForUpdate: supervise.ExitUpdate, app.EndsWithSession: supervise.ExitSession,
 	}[how]
 	if !is || !supervised {
 		return err

@@ -12,7 +12,7 @@ import (
 
 // TestExitCodeOfAnAgent follows from how it ends and who looks after it, whichever way its process ends.
 func TestExitCodeOfAnAgent(t *testing.T) {
-	failed := errors.New("the agent that was to go on has failed, and this one cannot")
+	failed := errors.New("another agent has the lock")
 	for _, c := range []struct {
 		how         app.Ending
 		err         error
@@ -22,8 +22,7 @@ func TestExitCodeOfAnAgent(t *testing.T) {
 		{app.EndsByItself, failed, exitFailed, exitFailed},
 		{app.EndsWithSession, nil, supervise.ExitSession, exitOK},
 		{app.EndsWithSession, failed, supervise.ExitSession, exitFailed},
-		{app.EndsSucceeded, nil, supervise.ExitSucceeded, exitOK},
-		{app.EndsReplaced, nil, supervise.ExitReplaced, exitOK},
+		{app.EndsForUpdate, nil, supervise.ExitUpdate, exitOK},
 	} {
 		for supervised, want := range map[bool]int{true: c.code, false: c.alone} {
 			code, _ := exitCodeOf(exitOf(c.how, c.err, supervised), []string{"run"})

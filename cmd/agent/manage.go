@@ -31,12 +31,12 @@ func upgradeCommand() *cobra.Command {
 	return askAnyway(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Replace the running agent with its program as it is on disk now",
-		Long: `Use it after a package has installed a newer program. The agent starts that program with its own arguments,
-and hands over once it is ready: clients keep their lists, pushed states and the pause stay in force, and to a
-service manager it is the same unit. If the new program does not become ready, the agent continues. This may
-take a minute, until each client accepts a new connection (docs/service.md).
+		Long: `Use it after a package has installed a newer program. The agent has that program show that it starts
+('run --try'). Then this command returns, and the agent makes way: as soon as each client has room for another
+connection, and after 30 s at most, it tells clients its devices without their mutes, and the new program takes
+its place with the same arguments. Pushed states end; a pause stays in force (docs/service.md).
 
-Exit code 1 if no agent runs, or the new program does not become ready.`,
+Exit code 1 if no agent runs, or the new program does not start: then the agent continues.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Upgrade(cmd.Context()) })
 }
 

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -20,8 +17,7 @@ import (
 )
 
 func runCommand() *cobra.Command {
-	var replace bool
-	var inPlaceOf string
+	var replace, try bool
 	cmd := withSettings(&cobra.Command{
 		Use:   "run",
 		Short: "Report devices to the client until stopped",
@@ -29,23 +25,30 @@ func runCommand() *cobra.Command {
 date. Logs one line for each change: what changed, to whom it was sent, and how long after the OS
 event the client answered.
 
---replace takes over from the running agent once this one is ready: clients keep their lists, pushed
-states and the pause stay in force, and the old agent ends with exit code 0. If that fails, this one
-ends with exit code 1, and the old one continues (docs/service.md).
+--replace has the running agent end as for an update: clients keep its devices and no mute, until
+this agent tells them more. It waits 10 s for that agent's lock (docs/service.md).
+
+--try shows that this program would start, as an agent does with its newer program before an update:
+it reads settings and catalogue, lists sound and camera endpoints, prints for whom it would run, and
+ends within 10 s. It opens no HID device, takes no lock, contacts no client and writes no file.
 
 SIGHUP reads settings and catalogue again; if they are wrong, the old ones stay in force.
 SIGTERM and SIGINT empty the client's list and end with exit code 0. Under systemd, to which it
 signals that it is ready and still answers, wrong input is exit code 78 (docs/service.md).`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, replace, inPlaceOf) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if try {
+				return tryRun(cmd)
+			}
+			return run(cmd, replace)
+		},
 	})
-	cmd.Flags().BoolVar(&replace, "replace", false, "take over from the running agent")
-	cmd.Flags().StringVar(&inPlaceOf, "in-place-of", "", "the identity of the agent that has started this one")
-	_ = cmd.Flags().MarkHidden("in-place-of") // for successor
+	cmd.Flags().BoolVar(&replace, "replace", false, "have the running agent make way")
+	cmd.Flags().BoolVar(&try, "try", false, "show that the agent would start, and end")
 	return cmd
 }
 
-// run runs an agent until it is told to end, or a successor takes over.
-func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
+// run runs an agent until it is told to end, or makes way for a newer program.
+func run(cmd *cobra.Command, replace bool) error {
 	// These come first and are never undone: a SIGHUP that comes while the agent starts or ends would kill it, and whoever takes the names
 	// of the installer's events first owns them.
 	hup := reloadRequests()
@@ -53,9 +56,6 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	set, err := loadSettings(cmd)
 	if err != nil {
 		return err
-	}
-	if own := identityOf(set); inPlaceOf != "" && inPlaceOf != own {
-		return fmt.Errorf("this program and its catalogue are for %s, and the agent that has started it is for %s, and goes on", own, inPlaceOf)
 	}
 	app.TuneRuntime(host.Getenv)
 	level := new(slog.LevelVar)
@@ -69,20 +69,38 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	lastCrash, _ := strconv.Atoi(host.Getenv(supervise.LastExitVariable)) // 0 if it is not set
 	var agent *app.App
 	supervised := host.Getenv(supervise.StopEventVariable) != ""
+	updates := func() bool { return agent.Ending() == app.EndsForUpdate }
+	end := func(err error) error {
+		if updates() && !supervised && cmd.Context().Err() == nil {
+			log.flush()
+			return restart(program)
+		}
+		return exitOf(agent.Ending(), err, supervised)
+	}
 	exit := func(err error) {
-		code, _ := exitCodeOf(exitOf(agent.Ending(), err, supervised), []string{cmd.Name()})
+		code, _ := exitCodeOf(end(err), []string{cmd.Name()})
 		log.flush()
 		os.Exit(code)
 	}
 	options := app.Options{
-		AwaitLocks: supervised,
-		Settings:   set, Load: func() (*app.Settings, error) { return loadSettings(cmd) },
+		Settings: set, Load: func() (*app.Settings, error) { return loadSettings(cmd) },
 		Host: host, Version: version, Log: log.Logger, LogLevel: level, LogFile: log.file, OwnProcess: true, LastCrash: lastCrash,
 		EndProcess: func() { exit(nil) }, Overdue: exit,
-		Replace: replace, Successor: func() (*exec.Cmd, error) { return successor(program, identityOf(set)), unknown },
+		Try: func(ctx context.Context) error {
+			if unknown != nil {
+				return unknown
+			}
+			return tryProgram(ctx, program, identityOf(set))
+		},
 	}
-	if manager != nil {
-		options.Succeeded = manager.HandOver
+	switch {
+	case replace:
+		options.AwaitLocks = app.ReplaceTimeout
+		if err := app.MakeWay(cmd.Context(), set, host); err != nil {
+			return err
+		}
+	case supervised:
+		options.AwaitLocks = app.EndTimeout
 	}
 	agent, err = app.New(options)
 	if err != nil {
@@ -97,28 +115,29 @@ func run(cmd *cobra.Command, replace bool, inPlaceOf string) error {
 	} else {
 		go serveInstaller(requests, agent, log.Logger)
 	}
-	var beside sync.WaitGroup
-	defer beside.Wait()
 	defer cancel()
+	var beside sync.WaitGroup
 	beside.Go(func() { reloadAt(ctx, hup, agent) })
 	if manager != nil {
-		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, log.Logger) })
+		beside.Go(func() { manager.Run(ctx, func() { agent.Ping(ctx) }, updates, log.Logger) })
 	}
 	err = agent.Run(ctx)
-	return exitOf(agent.Ending(), err, supervised)
+	cancel()
+	beside.Wait() // a program that takes the place of this one would cut them off
+	return end(err)
 }
 
-// serveInstaller does what the package of this program asks, until the process ends. Requests run at the same time: an upgrade may take
-// minutes, during which the package may be removed.
+// serveInstaller does what the package of this program asks, until the process ends. Requests run at the same time: the package may be
+// removed during an upgrade.
 func serveInstaller(requests <-chan installation.Request, agent *app.App, log *slog.Logger) {
 	for r := range requests {
 		log.Info("the installer asks", "request", r)
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpgrade)
+			ctx, cancel := context.WithTimeout(context.Background(), control.MaxUpdate)
 			defer cancel()
 			switch r {
 			case installation.End:
-				agent.Stop(ctx, true)
+				agent.Stop(ctx, control.ListEmpty)
 			case installation.Upgrade:
 				_ = agent.Upgrade(ctx) // which logs what is wrong
 			}
@@ -127,21 +146,6 @@ func serveInstaller(requests <-chan installation.Request, agent *app.App, log *s
 }
 
 func identityOf(set *app.Settings) string { return set.Identity.ID + "/" + set.Identity.ClientID }
-
-// successor returns the command that runs the program on disk with the arguments of this process, to take over from it. It names this
-// agent's identity, because a program of another vendor would find no agent to replace, and run beside this one.
-func successor(program, identity string) *exec.Cmd {
-	args := slices.Clone(os.Args[1:])
-	for _, further := range []string{"--replace", "--in-place-of=" + identity} {
-		if !slices.Contains(args, further) {
-			args = append(args, further)
-		}
-	}
-	cmd := exec.Command(program, args...) //nolint:noctx // it has to outlive this process
-	cmd.Env = service.SuccessorEnv(os.Environ())
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd
-}
 
 // reloadAt makes the agent reload its configuration, which it logs, at each signal.
 func reloadAt(ctx context.Context, hup <-chan os.Signal, agent *app.App) {

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     char address[256] = "", body[128], request[512], answer[8192] = "", *text;
     int fd, n, got = 0;
     if (argc != 3 || (strcmp(argv[2], "true") && strcmp(argv[2], "false"))) return fail("usage: push PRODUCT true|false", "");
-    /* A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it. */
+    /* A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status. */
     snprintf(body, sizeof body, "{\"owner\": \"acme-suite\", \"ttl_ms\": 60000, \"state\": {\"hardware_mute\": %s}}", argv[2]);
     n = snprintf(request, sizeof request, "PUT /v1/states/%s HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
                  argv[1], (int)strlen(body), body);

@@ -41,7 +41,7 @@ static std::string ask(const std::string &request) {
 
 // push returns the agent's answer, and throws if it refuses.
 static std::string push(const std::string &product, const std::string &muted) {
-    // A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+    // A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
     const std::string body = R"({"owner": "acme-suite", "ttl_ms": 60000, "state": {"hardware_mute": )" + muted + "}}";
     const std::string answer = ask("PUT /v1/states/" + product + " HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: " +
                                    std::to_string(body.size()) + "\r\n\r\n" + body);

@@ -33,7 +33,7 @@ static class Push {
 
     // Returns the agent's answer, and throws if it refuses.
     static string Send(string product, string muted) {
-        // A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+        // A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
         string body = "{\"owner\": \"acme-suite\", \"ttl_ms\": 60000, \"state\": {\"hardware_mute\": " + muted + "}}";
         byte[] request = Encoding.ASCII.GetBytes("PUT /v1/states/" + Uri.EscapeDataString(product) + " HTTP/1.0\r\n" +
             "Content-Type: application/json\r\nContent-Length: " + body.Length + "\r\n\r\n" + body);

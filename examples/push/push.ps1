@@ -11,7 +11,7 @@ function Stop-Push([string] $Why) {
     exit 1
 }
 
-# A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+# A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
 $body = '{"owner": "acme-suite", "ttl_ms": 60000, "state": {"hardware_mute": ' + $Muted + '}}'
 $request = "PUT /v1/states/$([Uri]::EscapeDataString($Product)) HTTP/1.0`r`n" +
     "Content-Type: application/json`r`nContent-Length: $($body.Length)`r`n`r`n$body"

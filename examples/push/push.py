@@ -30,7 +30,7 @@ class Agent(http.client.HTTPConnection):
 
 
 def push(product, state):
-    # A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+    # A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
     body = {"owner": "acme-suite", "ttl_ms": 60000, "state": state}
     agent = Agent("localhost", timeout=10)
     try:

@@ -30,7 +30,7 @@ fn ask(request: &str) -> Result<String, String> {
 
 /// Returns the agent's answer; what it refuses is an error.
 fn push(product: &str, muted: bool) -> Result<String, String> {
-    // A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+    // A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
     let body = format!(r#"{{"owner": "acme-suite", "ttl_ms": 60000, "state": {{"hardware_mute": {muted}}}}}"#);
     let answer = ask(&format!(
         "PUT /v1/states/{product} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",

@@ -67,7 +67,7 @@ reload() {
 # administrator says no. Whatever part of it was done before may be done again.
 installed() {
 	reload
-	for id in $(everyone "$(users "$program")" 200 "$program" upgrade); do
+	for id in $(everyone "$(users "$program")" 60 "$program" upgrade); do
 		echo "@NAME@: the agent of user $id goes on as it was until the next log-in" >&2
 	done
 	[ ! -e "$enabled" ] || return 0

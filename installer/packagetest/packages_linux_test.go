@@ -99,10 +99,11 @@ func live(t *testing.T, m *systemd.Machine, p manager, one, two, other string) {
 	u.Run("acme-agent", "push", "acme-headset-700", "hardware_mute=true", "--ttl", "10m")
 	lists := len(c.of(acme))
 	run(p.upgrade, shared(two))
-	c.has(t, acme, lists, 1)
-	require.Contains(t, u.Run("acme-agent", "status"), "\npushed by the vendor's software\n", "the lease goes on")
+	c.has(t, acme, lists+1, 1) // after the farewell
+	require.NotContains(t, u.Run("acme-agent", "status"), "\npushed by the vendor's software\n", "the lease has ended")
 	require.NotContains(t, c.of(acme), 0, "no client was without the list for a moment")
-	require.NotEqual(t, pid, u.Run("systemctl", "--user", "show", "acme-agent", "--property=MainPID", "--value"), "another process goes on")
+	require.Equal(t, pid, u.Run("systemctl", "--user", "show", "acme-agent", "--property=MainPID", "--value"), "to systemd it is the same process")
+	require.NotContains(t, m.Run("root", "readlink", "/proc/"+strings.TrimSpace(pid)+"/exe"), "deleted", "it is the new program")
 	require.Equal(t, "active\n", u.Run("systemctl", "--user", "show", "acme-agent", "--property=ActiveState", "--value"))
 
 	if p.format == "deb" { // a removal that dpkg breaks off

@@ -4,11 +4,10 @@ package app
 
 import (
 	"context"
-	"errors"
+	cryptorand "crypto/rand"
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,11 +40,9 @@ type Options struct {
 	LastCrash  int            // the code with which the previous process crashed; 0: it did not, or nobody knows
 	LogFile    string         // in which Log is kept, for the bundle; "": none
 	LogLevel   *slog.LevelVar // of Log; nil: it cannot be changed
-	AwaitLocks bool           // wait for another agent to end: the supervisor may just have ended it, and would not start this one again
+	AwaitLocks time.Duration  // how long to wait for another agent that is about to end
 
-	Replace   bool                      // ask an agent that runs already to hand over
-	Successor func() (*exec.Cmd, error) // this program as it is on disk now, with Replace; nil: it cannot be started again
-	Succeeded func(pid int)             // is told which process has taken over from this agent, which ends; may be nil
+	Try func(context.Context) error // has this program, as it is on disk now, show that it starts; nil: it cannot be started again
 }
 
 // App is an agent: sources feed the Engine, the Engine feeds the client. It is the control.Backend of its
@@ -55,6 +52,7 @@ type App struct {
 	log      *slog.Logger
 	tail     logTail // of log
 	started  time.Time
+	instance string // of this start
 	sources  []platform.Watcher
 	kicks    []signal.Signal // one for each source: read it again
 	hid      hidio.Devices   // among the sources; nil: none is read
@@ -70,32 +68,33 @@ type App struct {
 	settings atomic.Pointer[Settings]           // in force
 	resolver atomic.Pointer[catalogue.Resolver] // of settings
 
-	upgrading sync.Mutex                       // one program is started at a time
+	upgrading sync.Mutex                       // one program is tried at a time
+	updating  bool                             // this agent is about to make way for the program on disk; guarded by upgrading
+	untried   atomic.Pointer[health.Condition] // why the last update was refused; nil: it was not
 	reloading sync.Mutex                       // one reading at a time, whoever asks
 	refused   atomic.Pointer[health.Condition] // the last reload, if it was
 
-	levelSet  atomic.Bool // the log level is not that of the settings
-	pausing   sync.Mutex  // so that a pause and its file change together
-	pauseKept bool        // there may be a file of a pause
+	pausing   sync.Mutex // so that a pause and its file change together
+	pauseKept bool       // there may be a file of a pause
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change of anything
+	ending  Ending        // how this agent would end now
 
 	stopping context.Context       // ended by stop
 	stop     context.CancelFunc    // ends the agent
 	hanging  atomic.Bool           // exitIfHanging was called
-	failed   atomic.Pointer[error] // of Run, which has not returned it yet; nil: none is known
+	failed   atomic.Pointer[error] // why the agent ends, if that is an error
 	farewell chan struct{}         // closed when clients have been told of the end
 	begun    chan struct{}         // closed when this agent reports
-	handover *handover
 }
 
 // New opens everything that the settings name; Run closes it. It fails, and leaves nothing open, if the settings cannot be met, or if
-// another agent speaks for the same vendor or client id and is not to be replaced.
+// another agent speaks for the same vendor or client id.
 func New(o Options) (*App, error) {
 	a := &App{
 		opts: o, started: time.Now(), changed: make(chan struct{}),
-		farewell: make(chan struct{}), begun: make(chan struct{}), handover: newHandover(),
+		farewell: make(chan struct{}), begun: make(chan struct{}), ending: EndsByItself, instance: cryptorand.Text(),
 	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	a.timeline = timeline.NewRing(timeline.Clock{Now: time.Now, Elapsed: power.Uptime}, o.Version)
@@ -122,22 +121,11 @@ func (a *App) open() error {
 	if set.Ignored != nil {
 		a.log.Warn("settings", "note", health.English.Phrase(*set.Ignored))
 	}
-	take := a.takeLocks
-	switch {
-	case a.opts.Replace:
-		take = a.takeLocksGivingWay
-	case a.opts.AwaitLocks:
-		take = func() error { return a.awaitLocks(context.Background(), shutdownTimeout+takeTimeout) }
-	}
-	switch err = take(); {
-	case err == nil:
-		if a.safe = a.guardCrashes(); a.safe {
-			a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
-		}
-	case a.opts.Replace && errors.As(err, new(*ipc.ErrRunning)):
-		a.handover.state = preparing
-	default:
+	if err = a.awaitLocks(context.Background(), a.opts.AwaitLocks); err != nil {
 		return err
+	}
+	if a.safe = a.guardCrashes(); a.safe {
+		a.log.Error("safe mode: no HID devices, no writes to devices, no miniaudio", "reason", health.English.Phrase(safeMode))
 	}
 	a.resolver.Store(resolving.Resolver)
 	if err = a.openSources(resolving.Resolver.HID); err != nil {
@@ -165,32 +153,18 @@ func (a *App) close() {
 	a.closeLocks()
 }
 
-// Run reports until ctx ends and the client's list has been emptied, or until another agent takes over. It can be called once. An error
-// says why it could not take over from the agent that it was to replace, or could not go on after a failed handover.
+// Run reports until ctx ends, or Stop or Upgrade ends the agent, and clients have been told. It can be called once. An error says why the
+// agent had to end by itself.
 func (a *App) Run(ctx context.Context) error {
 	defer a.closeLocks()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	context.AfterFunc(a.stopping, cancel)
-	context.AfterFunc(ctx, a.stop)          // which also tells Upgrade
+	context.AfterFunc(ctx, a.stop)          // which also ends an Upgrade
 	context.AfterFunc(ctx, a.exitIfHanging) // not once clients have been told: that may be what hangs
 	// The sources and the Engine end before the reporter tells clients of the end, so that they publish nothing after that.
 	stopInputs := a.runInputs(context.WithoutCancel(ctx))
 	defer stopInputs()
-	if a.handover.state == preparing {
-		if on, err := a.takeOver(ctx); err != nil {
-			if ctx.Err() != nil {
-				on = onStop
-			}
-			if a.handover.apply(on) == thenNothingSaid {
-				err = nil
-			}
-			a.endsWith(err)
-			close(a.farewell) // it is the other agent that tells clients
-			return err
-		}
-	}
-	a.handover.apply(onTaken)
 	set := a.current()
 	program := ProgramName(a.opts.Host)
 	a.log.Info(program+" runs", "version", a.opts.Version, "vendor", set.Catalogue.Vendor.Name, "products", len(set.Catalogue.Products))
@@ -217,28 +191,18 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	if a.listener != nil {
 		wg.Go(func() { a.joinChanges(ctx) })
 		wg.Go(func() { a.noteChanges(ctx) })
-		wg.Go(func() { a.serveHandover(ctx) })
+		wg.Go(func() {
+			if err := control.NewServer(a, a.log).Serve(ctx, a.listener); err != nil {
+				a.log.Error("the local API has ended", "reason", err)
+			}
+		})
 	}
-	serve := func() {
-		if l := a.listener; l != nil {
-			wg.Go(func() {
-				if err := control.NewServer(a, a.log).Serve(ctx, l); err != nil {
-					a.log.Error("the local API has ended", "reason", err)
-				}
-			})
-		}
-	}
-	serve()
-	err := a.reportToClients(reporting, serve)
-	a.endsWith(err)
+	a.report.Run(reporting)
+	a.exitIfHanging()
 	stopInputs()
-	if a.HasLetGo() {
-		a.log.Info("another agent goes on")
-	} else {
-		a.log.Info(ProgramName(a.opts.Host) + " has stopped")
-	}
+	a.log.Info(ProgramName(a.opts.Host) + " has stopped")
 	close(a.farewell) // after which the process may end
-	return err
+	return a.failure()
 }
 
 // exitIfHanging ends the process if the rest of Run, or what comes after it, hangs. It is called as soon as the end is decided: when the
@@ -259,20 +223,12 @@ func (a *App) exitIfHanging() {
 	})
 }
 
-// failure returns the error of Run, as far as it is known.
+// failure returns the error with which the agent ends; nil: none is known.
 func (a *App) failure() error {
 	if err := a.failed.Load(); err != nil {
 		return *err
 	}
 	return nil
-}
-
-// endsWith notes the error of Run, which may hang before it returns that.
-func (a *App) endsWith(err error) {
-	if err != nil {
-		a.failed.Store(&err)
-	}
-	a.exitIfHanging()
 }
 
 // Ping returns when this agent reports and its Engine, through which everything goes, responds, or when ctx ends.
@@ -286,6 +242,9 @@ func (a *App) Ping(ctx context.Context) {
 
 // shutdownTimeout is how long the end may take. Clients are told within half a second; the longest wait is for a HID device: 12 s.
 var shutdownTimeout = 15 * time.Second
+
+// EndTimeout is how long the locks of an agent that was told to end, or was killed, may stay taken.
+const EndTimeout = 20 * time.Second
 
 // runInputs runs the Engine and follows the sources until stop is called.
 func (a *App) runInputs(ctx context.Context) (stop func()) {

@@ -21,10 +21,8 @@ import (
 func (a *App) joinChanges(ctx context.Context) {
 	for {
 		engine, clients := a.engine.Changed(), a.report.Changed()
-		if !a.HasLetGo() { // otherwise the next agent says how clients are
-			a.announce() // also of what changed between the last wake-up and the line above
-			a.forgetEndedPause()
-		}
+		a.announce() // also of what changed between the last wake-up and the line above
+		a.forgetEndedPause()
 		select {
 		case <-engine:
 		case <-clients:
@@ -68,7 +66,7 @@ func (a *App) Status() control.Status {
 func (a *App) state() (control.Status, []health.Condition) {
 	v, set := a.engine.View(), a.current()
 	st := statusOf(v)
-	st.Version, st.PID, st.Started = a.opts.Version, os.Getpid(), a.started
+	st.Version, st.PID, st.Instance, st.Started = a.opts.Version, os.Getpid(), a.instance, a.started
 	st.Vendor, st.Catalogue = set.Catalogue.Vendor.Name, set.Config.Catalogue
 	st.Clients = sessions(a.report.Status())
 	st.LogLevel = levelName(a.opts.LogLevel.Level())
@@ -84,8 +82,8 @@ func (a *App) state() (control.Status, []health.Condition) {
 	if a.safe {
 		conditions = append(conditions, safeMode)
 	}
-	if a.handover.blocked.Load() {
-		conditions = append(conditions, updateBlocked)
+	if untried := a.untried.Load(); untried != nil {
+		conditions = append(conditions, *untried)
 	}
 	in, _ := a.engine.Inputs()
 	return st, append(conditions, doctor.Standing(factsOf(st, v.Snapshot.Devices, in, time.Now()))...)
@@ -215,6 +213,9 @@ func statesOf(said map[devices.Field]*bool) map[devices.Field]devices.Tri {
 	}
 	return state
 }
+
+// Release ends the pushes of holder that have no lease.
+func (a *App) Release(holder string) { a.engine.Release(holder) }
 
 // clientsBehind counts the clients that are ready and have not accepted that list.
 func (a *App) clientsBehind(generation uint64) (n int) {

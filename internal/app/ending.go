@@ -1,34 +1,62 @@
 package app
 
-// An Ending is how an agent ends, for its supervisor, which decides what is started next.
+import (
+	"context"
+	"time"
+
+	"sidetone/internal/rpcclient"
+	"sidetone/internal/signal"
+)
+
+// An Ending is how an agent ends, for its process, which decides what is started next.
 type Ending string
 
 // The endings.
 const (
 	EndsByItself    Ending = "by itself"    // as it was told, or with the error of Run
 	EndsWithSession Ending = "with session" // Windows has said that the user's session ends
-	EndsSucceeded   Ending = "succeeded"    // a process that it has started has taken over
-	EndsReplaced    Ending = "replaced"     // another process has
+	EndsForUpdate   Ending = "for update"   // the program on disk is to be started in its place
 )
-
-// endingOf returns how an agent in that state would end now. Once another one has taken over, nothing that comes later changes the answer,
-// not even a session that ends, or whose end is called off, while this agent still waits for a driver.
-func endingOf(s handoverState, own, sessionEnds bool) Ending {
-	switch {
-	case s == replaced && own:
-		return EndsSucceeded
-	case s == replaced:
-		return EndsReplaced
-	case sessionEnds:
-		return EndsWithSession
-	default:
-		return EndsByItself
-	}
-}
 
 // Ending returns how this agent would end now.
 func (a *App) Ending() Ending {
-	a.handover.mu.Lock()
-	defer a.handover.mu.Unlock()
-	return endingOf(a.handover.state, a.handover.own, a.handover.sessionEnds.Load())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ending
+}
+
+// endAs ends the agent with leave as its farewell; "": that of the settings. An update ends only an agent that goes on: one that was told
+// to stop meanwhile is not started again.
+func (a *App) endAs(how Ending, leave rpcclient.ExitPolicy) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if how == EndsForUpdate && a.stopping.Err() != nil {
+		return
+	}
+	a.ending = how
+	if leave != "" {
+		a.report.LeaveWith(leave)
+	}
+	a.stop()
+}
+
+const (
+	// roomTimeout is how long an agent that is to be replaced goes on until each client has room for the next one's connection.
+	roomTimeout = 30 * time.Second
+	// roomInterval is the shortest time between two looks at that.
+	roomInterval = 100 * time.Millisecond
+)
+
+// awaitRoom waits until each client has a token for another connection: while the next agent would wait for that, the client would learn
+// of no change. It gives up when roomTimeout is over or ctx ends.
+func (a *App) awaitRoom(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
+	defer cancel()
+	defer context.AfterFunc(a.stopping, cancel)()
+	for {
+		wait := a.report.ConnectDelay()
+		if wait <= 0 || signal.Sleep(ctx, max(wait, roomInterval)) != nil {
+			return
+		}
+	}
 }

@@ -2,81 +2,91 @@ package app
 
 import (
 	"context"
-	"os"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/control"
+	"sidetone/internal/health/healthtest"
 	"sidetone/internal/signal"
-	"sidetone/internal/testlab"
-	"sidetone/internal/testlab/tabletest"
 )
 
-// TestEnding of an agent in every state: only where another one has everything does that one go on.
-func TestEnding(t *testing.T) {
-	for _, s := range tabletest.Declared[handoverState](t, "handoverState") {
-		for _, own := range []bool{true, false} {
-			for _, session := range []bool{true, false} {
-				want := EndsByItself
-				if session {
-					want = EndsWithSession
-				}
-				if s == replaced {
-					want = map[bool]Ending{true: EndsSucceeded, false: EndsReplaced}[own]
-				}
-				require.Equal(t, want, endingOf(s, own, session), "%s, own %t, session ends %t", s, own, session)
-			}
+// starts is a program that has shown that it starts.
+func starts(context.Context) error { return nil }
+
+func TestUpgrade(t *testing.T) {
+	a := startApp(t, Options{Settings: bareSettings(t), Try: starts})
+	<-a.begun
+	require.NoError(t, a.Upgrade(t.Context()))
+	require.NoError(t, a.Upgrade(t.Context()), "it is under way")
+	<-a.farewell
+	require.Equal(t, EndsForUpdate, a.Ending())
+}
+
+// TestUpgradeIsRefused: the agent goes on, and says why.
+func TestUpgradeIsRefused(t *testing.T) {
+	for says, try := range map[string]func(context.Context) error{
+		"part of another program": nil,
+		"exit status 2":           func(context.Context) error { return errors.New("exit status 2") },
+	} {
+		a := startApp(t, Options{Settings: bareSettings(t), Try: try})
+		<-a.begun
+		err := a.Upgrade(t.Context())
+		require.ErrorIs(t, err, control.ErrConflict)
+		require.ErrorContains(t, err, says)
+		require.NoError(t, a.stopping.Err())
+		_, conditions := a.state()
+		if why := a.untried.Load(); try != nil {
+			require.Contains(t, conditions, *why)
+			healthtest.Raised(t, *why)
 		}
 	}
 }
 
-// TestSessionEndsWhileADriverHangs: an agent that waits for a driver, of whom clients have been told or which another one has replaced, is
-// told that the session ends, and does not wait any more.
+// TestWhoIsToldToStopIsNotStartedAgain, whether that comes before the update or during it.
+func TestWhoIsToldToStopIsNotStartedAgain(t *testing.T) {
+	a := startApp(t, Options{Settings: bareSettings(t), Try: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	<-a.begun
+	time.AfterFunc(time.Millisecond, a.stop)
+	require.ErrorIs(t, a.Upgrade(t.Context()), control.ErrStopping)
+	require.Equal(t, EndsByItself, a.Ending())
+
+	a = startApp(t, Options{Settings: bareSettings(t), Try: starts})
+	<-a.begun
+	require.NoError(t, a.Upgrade(t.Context()))
+	<-a.stopping.Done()
+	a.Stop(t.Context(), control.ListEmpty)
+	require.Equal(t, EndsByItself, a.Ending())
+}
+
+// TestSessionEndsWhileADriverHangs: an agent that waits for a driver, of whom clients have been told, is told that the session ends, and
+// does not wait any more.
 func TestSessionEndsWhileADriverHangs(t *testing.T) {
 	defer func(d time.Duration) { sessionEndTimeout = d }(sessionEndTimeout)
 	sessionEndTimeout = 0
-	const child = 1 << 30 // no process has that number
-	for name, c := range map[string]struct {
-		pid  int // of the one that goes on; 0: none does
-		want Ending
-	}{
-		"no other one goes on":                 {0, EndsWithSession},
-		"one that it has started goes on":      {child, EndsSucceeded},
-		"one that another has started does so": {child + 1, EndsReplaced},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ended := make(chan Ending, 1)
-			var a *App
-			a = newApp(t, Options{Settings: bareSettings(t), EndProcess: func() { ended <- a.Ending() }})
-			stuck := stuckSource{make(chan struct{}), make(chan struct{})}
-			a.sources, a.kicks = append(a.sources, stuck), append(a.kicks, signal.New())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				_ = a.Run(context.Background())
-			}()
-			<-stuck.listing
-			<-a.begun
-			if c.pid != 0 {
-				a.handover.started(&os.Process{Pid: child})
-				own := a.opts.Settings.Identity
-				_, err := a.HandOver(t.Context(), control.HandoverRequest{
-					Form: control.HandoverForm, Vendor: own.ID, ClientID: own.ClientID, PID: c.pid,
-				}, "next")
-				require.NoError(t, err)
-				require.NoError(t, a.HandedOver("next"))
-				testlab.Eventually(t, "it waits for the driver", func() bool { return a.handover.now() == replaced })
-			}
-			require.Equal(t, map[bool]Ending{true: EndsByItself, false: c.want}[c.pid == 0], a.Ending())
-			a.sessionEnds(true)
-			require.Equal(t, c.want, <-ended)
-			close(stuck.free)
-			<-done
-			require.Equal(t, c.want, a.Ending(), "whoever of the two is the first to end the process")
-		})
-	}
+	ended := make(chan Ending, 1)
+	var a *App
+	a = newApp(t, Options{Settings: bareSettings(t), EndProcess: func() { ended <- a.Ending() }})
+	stuck := stuckSource{make(chan struct{}), make(chan struct{})}
+	a.sources, a.kicks = append(a.sources, stuck), append(a.kicks, signal.New())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.Run(context.Background())
+	}()
+	<-stuck.listing
+	<-a.begun
+	require.Equal(t, EndsByItself, a.Ending())
+	a.sessionEnds(true)
+	require.Equal(t, EndsWithSession, <-ended)
+	close(stuck.free)
+	<-done
+	require.Equal(t, EndsWithSession, a.Ending(), "whoever of the two is the first to end the process")
 }
 
 // TestAnInstallerIsNoEndOfTheSession: the agent ends as it was told.

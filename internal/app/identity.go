@@ -100,8 +100,7 @@ func FindAgent(ctx context.Context, c *config.Config, host Host) (*control.Clien
 
 // clientOf makes a client of the agent at an address.
 func clientOf(address string) *control.Client {
-	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) }).
-		HandoverBy(func(ctx context.Context) (net.Conn, error) { return ipc.DialHandover(ctx, address) })
+	return control.NewClient(func(ctx context.Context) (net.Conn, error) { return ipc.DialControl(ctx, address) })
 }
 
 // AgentAddress returns where the agent that the settings mean is, or would be: the address that they name, else that of their vendor, of

@@ -8,34 +8,13 @@ import (
 
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/paths"
-	"sidetone/internal/signal"
 )
 
-// takeLocks takes everything that only one agent can have, or nothing. *ipc.ErrRunning means that another one has some of it.
-func (a *App) takeLocks() error {
-	err := a.tryLocks()
-	if err != nil {
-		a.releaseLocks()
-	}
-	return err
-}
+// lockInterval is the time between two tries to get a lock.
+const lockInterval = 100 * time.Millisecond
 
-// giveWayTime is how long an agent that is to replace another one leaves free locks alone. They are free for a moment as well while a third
-// agent takes over: that one retries every lockInterval and has the old agent's state, so it should get them.
-const giveWayTime = 2 * lockInterval
-
-// takeLocksGivingWay takes the locks. If they were free, it releases them for giveWayTime, and tries again.
-func (a *App) takeLocksGivingWay() error {
-	err := a.takeLocks()
-	if err == nil && a.lock != nil { // else there is nothing for which agents could compete
-		a.releaseLocks()
-		_ = signal.Sleep(context.Background(), giveWayTime)
-		err = a.takeLocks()
-	}
-	return err
-}
-
-// awaitLocks is takeLocks that gives another agent some time to let go.
+// awaitLocks takes everything that only one agent can have, or nothing, and gives another agent some time to end. *ipc.ErrRunning means
+// that it has not.
 func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
 	over := time.After(within)
 	tick := time.NewTicker(lockInterval)
@@ -52,22 +31,18 @@ func (a *App) awaitLocks(ctx context.Context, within time.Duration) error {
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		a.releaseLocks()
+		a.closeLocks()
 		return err
 	}
 }
 
 // tryLocks takes those of the things that only one agent can have which this one does not have yet. Its only error is *ipc.ErrRunning:
-// another one has some of it. Then this one keeps what it has got until releaseLocks, and the next try writes nothing. Every agent takes
+// another one has some of it. Then this one keeps what it has got until closeLocks, and the next try writes nothing. Every agent takes
 // the lock of its client id first, and the local API only when it has that: so no two wait for each other.
 func (a *App) tryLocks() (err error) {
 	host, set := a.opts.Host, a.opts.Settings
 	if !a.locked {
-		folder, err := paths.AgentsFolder(host.Getenv)
-		var lock *ipc.ClientLock
-		if err == nil {
-			lock, err = ipc.LockClient(folder, set.Identity.ClientID)
-		}
+		lock, err := set.lockClient(host)
 		err = a.tolerate(err, "another agent for the same client_id would not be noticed, and the two would overwrite each other's list")
 		if err != nil {
 			return err
@@ -84,6 +59,15 @@ func (a *App) tryLocks() (err error) {
 	return err
 }
 
+// lockClient takes the lock of these settings' client id.
+func (s *Settings) lockClient(host Host) (*ipc.ClientLock, error) {
+	folder, err := paths.AgentsFolder(host.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return ipc.LockClient(folder, s.Identity.ClientID)
+}
+
 // tolerate returns err if it says that another agent runs. Anything else that is in the way of a lock is logged with what does not work
 // without it, and does not keep this agent from reporting.
 func (a *App) tolerate(err error, consequence string) error {
@@ -94,18 +78,7 @@ func (a *App) tolerate(err error, consequence string) error {
 	return nil
 }
 
-// releaseLocks leaves the locks to another agent.
-func (a *App) releaseLocks() {
-	if a.listener != nil {
-		_ = ipc.Release(a.listener)
-	}
-	if a.lock != nil {
-		_ = a.lock.Release()
-	}
-	a.listener, a.lock, a.locked = nil, nil, false
-}
-
-// closeLocks closes the locks after clients have been told of the end, which the lock tells other agents.
+// closeLocks leaves the locks to another agent. The lock tells other vendors' agents that clients have been told of the end.
 func (a *App) closeLocks() {
 	if a.listener != nil {
 		_ = a.listener.Close()
@@ -114,4 +87,5 @@ func (a *App) closeLocks() {
 	if a.lock != nil {
 		_ = a.lock.Close()
 	}
+	a.listener, a.lock, a.locked = nil, nil, false
 }

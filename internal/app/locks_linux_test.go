@@ -28,7 +28,7 @@ func TestALockThatCannotBeTakenIsSaidOnce(t *testing.T) {
 		require.NoError(d, err)
 		defer other.Close()
 		a := &App{opts: d.Options, log: slog.New(slog.NewTextHandler(&log, nil))}
-		require.ErrorAs(d, a.awaitLocks(context.Background(), takeTimeout), new(*ipc.ErrRunning))
+		require.ErrorAs(d, a.awaitLocks(context.Background(), EndTimeout), new(*ipc.ErrRunning))
 		require.Equal(d, 1, strings.Count(log.String(), "level=WARN"), log.String())
 	})
 }
@@ -38,11 +38,11 @@ func TestAnAgentOfAnotherShell(t *testing.T) {
 	elsewhere := t.TempDir()
 	onLockDesk(t, func(d *lockDesk) {
 		a := &App{opts: d.Options, log: d.Log}
-		require.NoError(d, a.takeLocks())
+		require.NoError(d, a.awaitLocks(d.Context(), 0))
 		defer a.closeLocks()
 		other := &App{opts: d.Options, log: d.Log}
 		other.opts.Host = Host{Getenv: func(string) string { return elsewhere }}
-		err := other.takeLocks()
+		err := other.awaitLocks(d.Context(), 0)
 		defer other.closeLocks()
 		testlab.ExpectedFailure(d.T, "F5: a second agent starts where the environment names another folder", func(t testing.TB) {
 			require.ErrorAs(t, err, new(*ipc.ErrRunning))

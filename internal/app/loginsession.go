@@ -30,10 +30,15 @@ func (a *App) sessionEnds(now bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), sessionEndTimeout)
 	defer cancel()
 	a.log.Info("Windows asks this process to end", "now", now)
+	how := EndsByItself
 	if now {
-		a.handover.sessionEnds.Store(true)
+		how = EndsWithSession
 	}
-	a.Stop(ctx, false)
+	a.endAs(how, "")
+	select {
+	case <-a.farewell:
+	case <-ctx.Done():
+	}
 	if now && a.opts.EndProcess != nil {
 		a.opts.EndProcess() // Windows may not wait for the rest, and then this end would pass for a failure
 	}

@@ -9,15 +9,21 @@ import (
 
 	"sidetone/internal/config"
 	"sidetone/internal/control"
+	"sidetone/internal/rpcclient"
 )
 
-// Stop ends Run in order, and returns when clients have been told or ctx ends. With empty, clients are left with an empty list.
-func (a *App) Stop(ctx context.Context, empty bool) {
-	a.log.Info("told to stop", "empty", empty)
-	if empty {
-		a.report.LeaveNothing()
+// Stop ends Run in order, and returns when clients have been told or ctx ends.
+func (a *App) Stop(ctx context.Context, list control.StopList) {
+	a.log.Info("told to stop", "list", list)
+	var leave rpcclient.ExitPolicy
+	switch list {
+	case control.ListEmpty:
+		leave = rpcclient.ExitClear
+	case control.ListUnmuted:
+		a.awaitRoom(ctx)
+		leave = rpcclient.ExitUnmute
 	}
-	a.stop()
+	a.endAs(EndsByItself, leave)
 	select {
 	case <-a.farewell:
 	case <-ctx.Done():
@@ -38,7 +44,6 @@ func (a *App) SetLogLevel(level string) error {
 	if where := a.current().Policy(logLevel); where != "" {
 		return &control.Refusal{Kind: control.ErrConflict, Message: "the log level is decided by policy: " + logLevel + " at " + where}
 	}
-	a.levelSet.Store(true)
 	a.opts.LogLevel.Set(config.LogLevel(level).Slog())
 	a.log.Info("log level changed", "level", level)
 	a.announce()

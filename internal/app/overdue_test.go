@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"sidetone/internal/control"
 	"sidetone/internal/devices"
 	"sidetone/internal/signal"
 )
@@ -71,7 +72,7 @@ func TestEndThatHangs(t *testing.T) {
 	<-stuck.listing
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a.Stop(ctx, true)
+	a.Stop(ctx, control.ListEmpty)
 	select {
 	case err := <-overdue:
 		require.NoError(t, err)
@@ -108,47 +109,16 @@ func TestAgentThatHangsBeforeItIsToldToStop(t *testing.T) {
 	<-ended
 }
 
-// TestSuccessorWhoseEndHangs: an agent that was to go on in place of another one, and does not, is in nobody's way for ever, either.
-func TestSuccessorWhoseEndHangs(t *testing.T) {
-	defer func(d time.Duration) { shutdownTimeout = d }(shutdownTimeout)
-	shutdownTimeout = 50 * time.Millisecond
-	folder := t.TempDir()
-	o := Options{Settings: bareSettings(t), Host: Host{Getenv: func(string) string { return folder }}, Log: slog.New(slog.DiscardHandler)}
-	other, err := New(o)
-	require.NoError(t, err)
-	defer other.close()
-	overdue := make(chan error, 1)
-	o.Replace, o.Overdue = true, func(err error) { overdue <- err }
-	a, err := New(o)
-	require.NoError(t, err)
-	stuck := stuckSource{make(chan struct{}), make(chan struct{})}
-	a.sources, a.kicks = append(a.sources, stuck), append(a.kicks, signal.New())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = a.Run(context.Background())
-	}()
-	<-stuck.listing
-	a.stop()
-	select {
-	case err := <-overdue:
-		require.NoError(t, err)
-	case <-time.After(patience):
-		assert.Fail(t, "its process is never ended")
-	}
-	close(stuck.free)
-	<-ended
-}
-
 // TestReasonOfAnEndThatHangs is said, as it is where Run returns.
 func TestReasonOfAnEndThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		overdue := make(chan error, 1)
 		a := &App{opts: Options{Overdue: func(err error) { overdue <- err }}, log: slog.New(slog.NewTextHandler(&log, nil))}
-		a.endsWith(errors.New("the agent that runs goes on"))
-		require.ErrorContains(t, <-overdue, "goes on")
+		a.failed.Store(new(errors.New("another agent runs")))
+		a.exitIfHanging()
+		require.ErrorContains(t, <-overdue, "another agent runs")
 		synctest.Wait()
-		require.Contains(t, log.String(), `reason="the agent that runs goes on"`)
+		require.Contains(t, log.String(), `reason="another agent runs"`)
 	})
 }

@@ -70,7 +70,7 @@ func TestEndedPauseIsForgotten(t *testing.T) {
 	})
 	_, err = a.Pause(control.PauseRequest{ForMS: time.Hour.Milliseconds()})
 	require.NoError(t, err)
-	a.Stop(t.Context(), false)
+	a.Stop(t.Context(), control.ListByPolicy)
 	testlab.Eventually(t, "the Engine has ended", func() bool { return a.engine.View().Snapshot.Generation == 0 })
 	a.forgetEndedPause()
 	require.FileExists(t, path)

@@ -49,6 +49,21 @@ func ReadDevices(ctx context.Context, set *Settings, host Host, log *slog.Logger
 	return states, devicesOf(resolver.Resolve(in), in, resolver), nil
 }
 
+// Try reads what an agent needs to start, and nothing that another agent of the same user could notice. It returns how many endpoints there
+// are. What a source cannot read now is no reason not to start.
+func Try(ctx context.Context, set *Settings, host Host, log *slog.Logger) (endpoints int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, TryTimeout/2)
+	defer cancel()
+	if err := set.needCatalogue(); err != nil {
+		return 0, err
+	}
+	if _, err := set.Engine(); err != nil {
+		return 0, err
+	}
+	_, found, err := ReadDevices(ctx, set, host, log)
+	return len(found.Endpoints), err
+}
+
 // observe reads all sources at once, until each is complete, gives them a moment for one more reading, and closes them.
 func observe(ctx context.Context, sources []platform.Watcher) map[string]devices.Observation {
 	var mu sync.Mutex

@@ -45,7 +45,6 @@ func (a *App) Reload() error {
 	a.report.configure(set.rpc(a.opts.Host, a.log))
 	now, before := set.Config, *started.Config
 	if set.Policy(logLevel) != "" {
-		a.levelSet.Store(false)
 		a.opts.LogLevel.Set(now.Log.Level.Slog())
 		before.Log.Level = now.Log.Level
 	}

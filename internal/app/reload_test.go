@@ -62,19 +62,7 @@ func TestPolicyDecidesTheLogLevel(t *testing.T) {
 	loaded = &next
 	require.NoError(t, a.Reload())
 	require.Equal(t, slog.LevelError, level.Level())
-	require.False(t, a.levelSet.Load(), "the agent after this one is not told of the other level")
 	err := a.SetLogLevel("debug")
 	require.ErrorIs(t, err, control.ErrConflict)
 	require.ErrorContains(t, err, "log.level at /etc/10-all.yaml:2")
-}
-
-// TestPolicyDecidesTheLogLevelAfterAHandover, whatever the agent before was told.
-func TestPolicyDecidesTheLogLevelAfterAHandover(t *testing.T) {
-	set, level := bareSettings(t), new(slog.LevelVar)
-	set.Origins = []config.Setting{{Path: "log.level", Layer: config.LayerPolicy, Origin: "/etc/10-all.yaml:2"}}
-	level.Set(slog.LevelError)
-	a := newApp(t, Options{Settings: set, LogLevel: level})
-	defer a.closeLocks()
-	require.NoError(t, a.applyHandover(control.Handover{Inputs: []byte("[]"), Clients: []byte("[]"), LogLevel: "debug"}))
-	require.Equal(t, slog.LevelError, level.Level())
 }

@@ -2,82 +2,76 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"time"
 
 	"sidetone/internal/control"
+	"sidetone/internal/health"
+	"sidetone/internal/platform/ipc"
+	"sidetone/internal/rpcclient"
 )
 
-// Upgrade starts this program again, as it is on disk now, and returns when that has taken over. If that or ctx ends before, this agent
-// goes on; if this one is told to stop before, neither does.
+const (
+	// TryTimeout is how long a program may take to show that it starts.
+	TryTimeout = 10 * time.Second
+	// ReplaceTimeout is how long an agent waits for the locks of another one that it has had end.
+	ReplaceTimeout = 10 * time.Second
+)
+
+func conflict(format string, args ...any) error {
+	return &control.Refusal{Kind: control.ErrConflict, Message: fmt.Sprintf(format, args...)}
+}
+
+// Upgrade makes way for this program as it is on disk now, once that has shown that it starts. It returns before this agent ends, which
+// may take as long as awaitRoom. If that program does not start, nothing changes.
 func (a *App) Upgrade(ctx context.Context) error {
-	if a.opts.Successor == nil {
+	if a.opts.Try == nil {
 		return conflict("this agent is part of another program, and cannot be started anew")
 	}
-	ctx, cancel := context.WithTimeout(ctx, control.MaxUpgrade)
-	defer cancel()
 	a.upgrading.Lock()
 	defer a.upgrading.Unlock()
-	if a.HasLetGo() {
-		return &control.Refusal{Kind: control.ErrStopping, Message: "another agent goes on in place of this one: ask that one"}
-	}
-	cmd, err := a.opts.Successor()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return conflict("this agent goes on, as its program cannot be started: %v", err)
-	}
-	a.log.Info("the program is started anew, to go on in place of this one", "program", cmd.Path, "process", cmd.Process.Pid)
-	a.handover.started(cmd.Process)
-	defer a.handover.started(nil)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	for stop := a.stopping.Done(); err == nil; {
-		select {
-		case <-a.handover.confirmed:
-			return nil
-		case <-stop:
-			stop = nil
-			if a.handover.endWaiting() {
-				<-ended
-				err = &control.Refusal{Kind: control.ErrStopping, Message: "this agent was told to stop before another one could go on"}
-			}
-		case <-ended:
-			err = conflict("this agent goes on, as the one that was started has ended (%s): its log says why", cmd.ProcessState)
-		case <-ctx.Done():
-			_ = cmd.Process.Kill()
-			<-ended
-			err = fmt.Errorf("the program that was started was not ready in time: %w", ctx.Err())
-		}
-	}
-	select {
-	case <-a.handover.confirmed: // it was ready at the last moment
+	if a.updating {
 		return nil
-	default:
-		a.log.Warn("the program was not replaced", "reason", err)
-		return err
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // another request may be waiting for the same answer
+	defer cancel()
+	defer context.AfterFunc(a.stopping, cancel)()
+	err := a.opts.Try(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return &control.Refusal{Kind: control.ErrStopping, Message: "this agent ends"}
+	case err != nil:
+		why := &health.Condition{Code: health.UpdateRefused, Severity: health.Problem, Args: health.Args{"reason": err.Error()}}
+		a.untried.Store(why)
+		a.announce()
+		a.log.Warn("the program is not replaced", "reason", err)
+		return conflict("%s", health.English.Phrase(*why))
+	}
+	a.updating = true
+	a.log.Info("the program on disk starts: this agent makes way for it")
+	go func() {
+		a.awaitRoom(a.stopping)
+		a.endAs(EndsForUpdate, rpcclient.ExitUnmute)
+	}()
+	return nil
 }
 
-// started notes the process that is to take over; nil: none.
-func (s *handover) started(child *os.Process) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.child = child
-}
-
-// endWaiting kills the process that Upgrade has started, unless this agent has let go: then awaitSuccessor decides what becomes of it.
-func (s *handover) endWaiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch s.state {
-	case released, reclaiming, withdrawing, replaced:
-		return false
+// MakeWay has the agent that runs for the same client id end as for an update. It does nothing if there is none.
+func MakeWay(ctx context.Context, set *Settings, host Host) error {
+	lock, err := set.lockClient(host)
+	if lock != nil {
+		return lock.Close()
 	}
-	_ = s.child.Kill()
-	return true
+	if !errors.As(err, new(*ipc.ErrRunning)) {
+		return nil // New says what is wrong
+	}
+	address, err := set.controlAddress(host)
+	if err == nil {
+		err = clientOf(address).StopForUpdate(ctx)
+	}
+	if err != nil && !errors.Is(err, control.ErrNotRunning) {
+		return fmt.Errorf("the agent that runs goes on: %w", err)
+	}
+	return nil
 }

@@ -36,17 +36,10 @@ type Backend interface {
 	Resume()
 	// SetLogLevel changes the lowest level that is logged, until the agent ends. Errors: *Refusal, or one that lists the levels.
 	SetLogLevel(level string) error
-	// Stop ends the agent in order; with empty, clients are left with an empty list, whatever the settings say. It returns when clients have
-	// been told, or ctx ends.
-	Stop(ctx context.Context, empty bool)
-	// HandOver lets another agent of this user take over. It returns when this one has let go of clients and of everything that only one
-	// agent can have; it takes them back if Release(holder) comes before HandedOver(holder). Errors: *Refusal, that of ctx.
-	HandOver(ctx context.Context, r HandoverRequest, holder string) (Handover, error)
-	// HandedOver ends the agent: the other one has everything. Errors: *Refusal.
-	HandedOver(holder string) error
-	// HasLetGo reports whether another agent has taken over, or is about to.
-	HasLetGo() bool
-	// Upgrade starts the program of this agent again, and returns when that has taken over or has failed to. Errors: *Refusal, that of ctx.
+	// Stop ends the agent in order, with that list in clients. It returns when clients have been told, or ctx ends.
+	Stop(ctx context.Context, list StopList)
+	// Upgrade has the program on disk show that it starts. Then it returns, and the agent makes way for that program. Errors: *Refusal, that
+	// of ctx; then nothing has changed.
 	Upgrade(ctx context.Context) error
 	// Record writes a recording of what the agent is told and what it says, some whole lines of JSON at
 	// a time, until ctx or the agent ends; the last line says that it is the last. It ends early
@@ -74,6 +67,16 @@ var (
 	ErrInvalid   = errors.New("not valid")                 // 400
 	ErrConflict  = errors.New("not now, or not this way")  // 409
 	ErrStopping  = errors.New("the agent is stopping")     // 503
+)
+
+// A StopList is what an agent that is stopped leaves in clients.
+type StopList string
+
+// The lists.
+const (
+	ListByPolicy StopList = ""        // as the setting rpc.on_exit has it
+	ListEmpty    StopList = "empty"   // none
+	ListUnmuted  StopList = "unmuted" // the last one without mutes, for another agent that begins at once
 )
 
 // kinds is how each kind of Refusal is answered.

@@ -60,24 +60,9 @@ const (
 // no deadline. Errors: *Problem if the agent refuses, ErrNotRunning if there is none, ErrSilent if it does not answer in time,
 // errUnreadable if something else answers. It is safe for concurrent use and needs no closing.
 type Client struct {
-	http         http.Client
-	stream       http.Client // for endless answers
-	dial         Dialer
-	dialHandover Dialer // for connections over which one agent takes over from another; nil: dial
-}
-
-// HandoverBy makes c use dial for connections that have to survive when the agent gives up its address.
-func (c *Client) HandoverBy(dial Dialer) *Client {
-	c.dialHandover = dial
-	return c
-}
-
-// handoverClient returns a client whose connections do.
-func (c *Client) handoverClient() *Client {
-	if c.dialHandover == nil {
-		return c
-	}
-	return NewClient(c.dialHandover)
+	http   http.Client
+	stream http.Client // for endless answers
+	dial   Dialer
 }
 
 // NewClient makes a client of the agent that dial leads to.
@@ -141,6 +126,25 @@ func (c *Client) Stop(ctx context.Context) error { return c.post(ctx, "/v1/stop"
 
 // StopEmpty is Stop that leaves no list in clients, whatever the settings say.
 func (c *Client) StopEmpty(ctx context.Context) error { return c.post(ctx, "/v1/stop?list=empty") }
+
+// MaxUpdate is how long Upgrade and StopForUpdate may take: a program shows that it starts, or each client has room for another
+// connection.
+const MaxUpdate = 45 * time.Second
+
+// StopForUpdate ends the agent as for an update. When it returns, clients know their devices and no mute.
+func (c *Client) StopForUpdate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, MaxUpdate)
+	defer cancel()
+	return c.post(ctx, "/v1/stop?list=unmuted")
+}
+
+// Upgrade has the agent make way for its program as it is on disk now. When it returns, that program has shown that it starts, and the
+// agent is about to end. A *Problem says why not; then the agent goes on.
+func (c *Client) Upgrade(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, MaxUpdate)
+	defer cancel()
+	return c.post(ctx, "/v1/upgrade")
+}
 
 // SetLogLevel changes the lowest level that the agent logs, until it ends.
 func (c *Client) SetLogLevel(ctx context.Context, level string) error {

@@ -28,7 +28,7 @@ type connKey struct{}
 
 func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn) }
 
-// hold notes that a push, or a handover, ends with the connection: from now on it may be idle for ever.
+// hold notes that a push ends with the connection: from now on it may be idle for ever.
 func (c *conn) hold() { c.holding.Store(true) }
 
 var errAfterStream = errors.New("a request behind one whose answer has no end")
@@ -86,8 +86,7 @@ func (l *lastAccepted) Accept() (c net.Conn, err error) {
 	return c, err
 }
 
-// connections counts those of all Servers: an agent that has handed over and taken back its socket has had two, whose holders must not be
-// confused.
+// connections counts those of all Servers: an agent whose socket was made anew has had two, whose holders must not be confused.
 var connections atomic.Uint64
 
 // tooMany is sent to a connection that is not even read from.

@@ -3,7 +3,6 @@ package control
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -29,10 +28,8 @@ type route struct {
 	answer  handler
 }
 
-const (
-	statesPath     = "/v1/states/{product}" // of a push; the last part is any product
-	handedOverPath = "/v1/handover/done"    // the only one that is still answered after the agent has handed over
-)
+// statesPath is that of a push; the last part is any product.
+const statesPath = "/v1/states/{product}"
 
 func (s *Server) newRoutes() map[string]route {
 	get := func(answer handler) route { return route{http.MethodGet, false, answer} }
@@ -55,8 +52,6 @@ func (s *Server) newRoutes() map[string]route {
 		"/v1/resume":    act(func(http.ResponseWriter, *http.Request) error { s.backend.Resume(); return nil }),
 		"/v1/stop":      act(s.stop),
 		"/v1/upgrade":   act(s.upgrade),
-		"/v1/handover":  {http.MethodPost, true, s.handOver},
-		handedOverPath:  act(func(_ http.ResponseWriter, r *http.Request) error { return s.backend.HandedOver(connOf(r).holder) }),
 		"/v1/log-level": {http.MethodPost, true, s.logLevel},
 		statesPath:      {http.MethodPut, true, s.push},
 	}
@@ -88,14 +83,19 @@ func (s *Server) pause(_ http.ResponseWriter, _ *http.Request, body []byte) (any
 }
 
 // stop answers when clients have been told that the agent ends, which it does right after.
-func (s *Server) stop(_ http.ResponseWriter, r *http.Request) error {
-	list := r.URL.Query().Get("list")
-	if list != "" && list != "empty" {
-		return invalid("list: want empty, not %.40q", list)
+func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
+	list, limit := StopList(r.URL.Query().Get("list")), s.limits.push
+	switch list {
+	case ListByPolicy, ListEmpty:
+	case ListUnmuted:
+		withoutTimeLimit(w)
+		limit = MaxUpdate
+	default:
+		return invalid("list: want empty or unmuted, not %.40q", list)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.limits.push)
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
-	s.backend.Stop(ctx, list == "empty")
+	s.backend.Stop(ctx, list)
 	return nil
 }
 
@@ -134,30 +134,13 @@ func (s *Server) push(_ http.ResponseWriter, r *http.Request, body []byte) (any,
 	return answer, err
 }
 
-// handOver answers when this agent has let go of clients and locks. It takes them back if the connection ends before the request to
-// handedOverPath.
-func (s *Server) handOver(w http.ResponseWriter, r *http.Request, body []byte) (any, error) {
-	var request HandoverRequest
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, invalid("$: %v", err)
-	}
-	withoutTimeLimit(w)
-	c := connOf(r)
-	request.PID = peerPID(c.raw)
-	answer, err := s.backend.HandOver(r.Context(), request, c.holder)
-	if err == nil {
-		c.hold()
-	}
-	return answer, err
-}
-
-// upgrade answers when the program that was started has taken over from this one.
+// upgrade answers when the program on disk has shown that it starts, and this one is about to make way for it.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) error {
 	withoutTimeLimit(w)
 	return s.backend.Upgrade(r.Context())
 }
 
-// withoutTimeLimit lifts the time limit of a request whose answer may take minutes.
+// withoutTimeLimit lifts the time limit of a request whose answer may take long.
 func withoutTimeLimit(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }

@@ -34,21 +34,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ipctest.Kept) }
 
 // fake is a Backend that remembers what it was asked.
 type fake struct {
-	mu        sync.Mutex
-	status    Status
-	changed   chan struct{}
-	pushes    map[string][]PushRequest // by holder
-	products  []string
-	released  map[string]int
-	refused   error         // what Push answers
-	broken    error         // what Reload and Bundle answer
-	block     chan struct{} // what Push waits for
-	deaf      bool          // Push does so even when it is told to give up
-	entered   chan struct{} // has an element for each Push that has begun
-	calls     map[string]int
-	paused    PauseRequest
-	successor string      // the connection of the agent that goes on
-	lines     chan string // of recordings; closed: the agent has no more
+	mu       sync.Mutex
+	status   Status
+	changed  chan struct{}
+	pushes   map[string][]PushRequest // by holder
+	products []string
+	released map[string]int
+	refused  error         // what Push answers
+	broken   error         // what Reload and Bundle answer
+	block    chan struct{} // what Push waits for
+	deaf     bool          // Push does so even when it is told to give up
+	entered  chan struct{} // has an element for each Push that has begun
+	calls    map[string]int
+	paused   PauseRequest
+	lines    chan string // of recordings; closed: the agent has no more
 }
 
 func newFake() *fake {
@@ -232,11 +231,7 @@ func (f *fake) releases() map[string]int {
 func (f *fake) Refresh()      { f.count("refresh") }
 func (f *fake) Reload() error { f.count("reload"); return f.broken }
 
-func (f *fake) Stop(_ context.Context, empty bool) {
-	if f.count("stop"); empty {
-		f.count("stop empty")
-	}
-}
+func (f *fake) Stop(_ context.Context, list StopList) { f.count("stop " + string(list)) }
 
 func (f *fake) SetLogLevel(level string) error {
 	f.count("level " + level)
@@ -253,33 +248,10 @@ func (f *fake) Pause(r PauseRequest) (Pause, error) {
 	return Pause{Until: at(5), List: devices.PauseEmpty}, nil
 }
 
-// HandOver answers for one vendor, and lets go.
-func (f *fake) HandOver(_ context.Context, r HandoverRequest, holder string) (Handover, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r.Vendor != "acme" || f.successor != "" {
-		return Handover{}, &Refusal{Kind: ErrConflict, Message: "not this one"}
-	}
-	f.successor = holder
-	return Handover{Inputs: []byte("[]"), Clients: []byte("[]")}, nil
+func (f *fake) Upgrade(context.Context) error {
+	f.count("upgrade")
+	return f.broken
 }
-
-func (f *fake) HandedOver(holder string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.successor != holder {
-		return &Refusal{Kind: ErrConflict, Message: "nothing was handed over"}
-	}
-	return nil
-}
-
-func (f *fake) HasLetGo() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.successor != ""
-}
-
-func (f *fake) Upgrade(context.Context) error { return f.broken }
 
 // Record writes lines until it is told to end, and then a last one.
 func (f *fake) Record(ctx context.Context, write func(lines []byte) error) error {

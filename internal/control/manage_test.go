@@ -11,10 +11,12 @@ import (
 func TestManage(t *testing.T) {
 	s := serve(t, nil)
 	require.NoError(t, s.client().Stop(t.Context()))
-	require.Equal(t, 1, s.backend.calls["stop"])
-	require.Zero(t, s.backend.calls["stop empty"])
 	require.NoError(t, s.client().StopEmpty(t.Context()))
-	require.Equal(t, 1, s.backend.calls["stop empty"])
+	require.NoError(t, s.client().StopForUpdate(t.Context()))
+	require.NoError(t, s.client().Upgrade(t.Context()))
+	for _, call := range []string{"stop ", "stop empty", "stop unmuted", "upgrade"} {
+		require.Equal(t, 1, s.backend.calls[call], call)
+	}
 	answer, _ := s.ask(http.MethodPost, "/v1/stop?list=all", "")
 	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
 	require.NoError(t, s.client().SetLogLevel(t.Context(), "debug"))

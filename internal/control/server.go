@@ -148,8 +148,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (to route, err er
 	switch {
 	case !known:
 		return to, problem(http.StatusNotFound, CodePath, "there is no %.80q here; docs/api.md lists what there is", r.RequestURI)
-	case path != handedOverPath && s.backend.HasLetGo():
-		return to, problem(http.StatusServiceUnavailable, CodeStopping, "another agent goes on in place of this one: ask again")
 	case to.method != r.Method:
 		w.Header().Set("Allow", to.method)
 		return to, problem(http.StatusMethodNotAllowed, CodeMethod, "%.20q is not for %s; use %s", r.Method, path, to.method)

@@ -3,7 +3,6 @@
 package control
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 type Status struct {
 	Version    string      `json:"version"`
 	PID        int         `json:"pid"`
+	Instance   string      `json:"instance"` // another one after each start, also where the process stays the same: push again
 	Started    time.Time   `json:"started"`
 	Vendor     string      `json:"vendor"`     // as the client shows it
 	Catalogue  string      `json:"catalogue"`  // path
@@ -217,27 +217,6 @@ type LogLevel struct {
 	Level string `json:"level"` // debug, info, warn or error
 }
 
-// HandoverForm is the version of the format of a Handover. New members that may be left out do not change it.
-const HandoverForm = 1
-
-// HandoverRequest is the body of POST /v1/handover, from an agent that wants to take over.
-type HandoverRequest struct {
-	Form     int    `json:"form,omitempty"` // the newest that it can read, besides all older ones. Absent: 1
-	Vendor   string `json:"vendor"`         // vendor.id of its catalogue
-	ClientID string `json:"client_id"`
-	Version  string `json:"version,omitempty"`
-	PID      int    `json:"-"` // of the peer; 0: not known
-}
-
-// Handover is the answer: what only the agent that ends knows.
-type Handover struct {
-	Form     int             `json:"form,omitempty"`      // absent: 1
-	UptimeMS int64           `json:"uptime_ms,omitempty"` // of the machine, sleep included, at that moment
-	Inputs   json.RawMessage `json:"inputs"`              // what the other Engine has to be told, as in a recording
-	Clients  json.RawMessage `json:"clients"`             // what it has learnt about clients; another version may understand less of it
-	LogLevel string          `json:"log_level,omitempty"` // if somebody has changed it since the agent started
-}
-
 // MaxPause is the longest pause that ends by itself.
 const MaxPause = 30 * 24 * time.Hour
 
@@ -281,7 +260,7 @@ const (
 	CodeUnknown   Code = "unknown_product" // 404: the catalogue has no such product
 	CodeAmbiguous Code = "ambiguous"       // 409: several could be meant
 	CodeStale     Code = "stale"           // 409: overtaken by a later push of the same owner
-	CodeConflict  Code = "conflict"        // 409: this or any other agent cannot take over now; or policy decides otherwise
+	CodeConflict  Code = "conflict"        // 409: not now, or policy decides otherwise
 	CodeInvalid   Code = "invalid"         // 400: the request is wrong; 422: a settings file is
 	CodeForbidden Code = "forbidden"       // 403: it came from a browser or through a relay
 	CodePath      Code = "no_such_path"    // 404

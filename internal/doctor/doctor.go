@@ -53,7 +53,7 @@ func Examine(f Facts) []health.Condition {
 	d := newExamination(f)
 	d.agent()
 	d.ofAgent(health.AgentSafeMode)
-	d.ofAgent(health.UpdateBlocked)
+	d.ofAgent(health.UpdateRefused)
 	d.paused()
 	d.settings()
 	d.sources()

@@ -164,14 +164,11 @@ type state struct {
 	snapshot   devices.Snapshot // the last one that was published
 	changed    chan struct{}    // closed at the next change of the view
 	sent       bool             // a snapshot has been published
-	first      time.Time        // when the first one was
 	dirty      bool             // what the list is resolved from may have changed
 	now        time.Time        // the time of this step
 	hasInput   bool             // this step has an input
 	eventAt    time.Time        // when the event that is being applied happened; zero: now
 	recorders  []*recorder
-
-	handedOver bool // another Engine takes over: pushes would be lost
 }
 
 func newState(opts Options, now time.Time) *state {
@@ -309,9 +306,6 @@ func (s *state) publish() {
 	}
 	known.Generation, known.At = s.snapshot.Generation, s.snapshot.At
 	next := s.forClients(known)
-	if !s.sent {
-		s.first = s.now
-	}
 	if !s.sent || !next.Equal(s.snapshot) {
 		next.Generation++
 		next.At = cmp.Or(s.eventAt, s.now)

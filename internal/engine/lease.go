@@ -23,7 +23,6 @@ type Push struct {
 	State   map[devices.Field]devices.Tri `json:"state"`              // Unknown takes a flag back; a flag that is absent stays as it is
 	At      time.Time                     `json:"at,omitzero"`        // when it was said
 	Unit    string                        `json:"unit,omitempty"`     // at the beginning of a recording: the unit it was bound to; else ""
-	Age     Span                          `json:"age,omitempty"`      // in a handover: how long ago that was, by no clock that is set
 	HIDLeft bool                          `json:"hid_left,omitempty"` // likewise, of older recordings: its HID device has been away since
 }
 
@@ -98,11 +97,7 @@ func serials(units []devices.Unit) []string {
 // Push puts p into force. When it returns, the list that reflects it has been published.
 func (e *Engine) Push(p Push) (Pushed, error) {
 	out := outcome{err: ErrEnded}
-	e.do(func(s *state) {
-		if !s.handedOver {
-			out = s.take(Input{Push: &p})
-		}
-	})
+	e.do(func(s *state) { out = s.take(Input{Push: &p}) })
 	return out.pushed, out.err
 }
 
@@ -126,11 +121,10 @@ type lease struct {
 	candidates int                         // how many units were there when it could first have meant one; if several, it has no effect
 }
 
-// arrived turns the time of a push into one of the Engine's own clock. A file or another process has only the time of the wall clock, which
+// arrived turns the time of a push into one of the Engine's own clock. A file has only the time of the wall clock, which
 // may have been set back since: nothing was said in the future.
 func (s *state) arrived(p Push) *Push {
-	age := cmp.Or(time.Duration(p.Age), s.now.Sub(cmp.Or(p.At, s.now)))
-	p.At, p.Age = s.now.Add(-max(0, age)), 0
+	p.At = s.now.Add(-max(0, s.now.Sub(cmp.Or(p.At, s.now))))
 	return &p
 }
 

@@ -16,7 +16,7 @@ const (
 	AgentPaused      Code = "agent.paused"
 	TrayHostMissing  Code = "agent.no_tray_host"
 	AgentSafeMode    Code = "agent.safe_mode"      // it has crashed too often
-	UpdateBlocked    Code = "agent.update_blocked" // Windows: another program has the pipe for that
+	UpdateRefused    Code = "agent.update_refused" // the program on disk does not start
 	Unexplained      Code = "agent.unexplained"    // an error that has no code of its own
 
 	// Settings and catalogue.

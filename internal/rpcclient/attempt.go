@@ -252,6 +252,9 @@ func (c *Client) startAttempt(ctx context.Context, p *peer) {
 		upgradeBackoff: c.opts().backoff(c.opts().RefusedWait, max(refusedMax, c.opts().RefusedWait)),
 	}
 	p.attempt = r
+	if known, _ := c.memory.find(c.keyOf(p, r.at)); p.bucket.Full().IsZero() {
+		p.bucket.SetFull(known.TokensFull)
+	}
 	c.locked(func() { p.running = true })
 	at, givenUp := r.at, p.givenUp != nil // copies: handOver changes r
 	go func() {

@@ -39,9 +39,9 @@ type Client struct {
 	unlisted       unlisted
 	scanned        bool // at least one scan was completed
 
-	unwatched    atomic.Bool                      // new clients are found by searching only
-	unwatchedBy  atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
-	leaveNothing atomic.Bool                      // LeaveNothing was called
+	unwatched   atomic.Bool                      // new clients are found by searching only
+	unwatchedBy atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
+	leaveWith   atomic.Pointer[ExitPolicy]       // instead of Options.OnExit; nil: that
 
 	mu           sync.Mutex
 	newOptions   *Options // not put into force by Run yet
@@ -50,7 +50,6 @@ type Client struct {
 	resendAsked  bool          // Resend was called
 	loggedReason string        // the last reason for having no client that was logged; "" after a delivery
 	status       Status        // without the sessions, which are in peers
-	knownClients []KnownClient // to be found yet
 }
 
 // New returns a Client. It does nothing until Run is called.
@@ -162,11 +161,10 @@ func (c *Client) notifyAll() {
 }
 
 // Run looks for clients and serves them until ctx ends. Then it sends them the farewell that
-// Options.OnExit asks for, within StopTimeout (rules R3, R5, R53), or none if the cause is ErrHandover.
+// Options.OnExit asks for, within StopTimeout (rules R3, R5, R53).
 func (c *Client) Run(ctx context.Context) {
 	c.locked(func() { c.status = Status{State: Searching} })
 	c.restartSearch()
-	c.unlisted.expect(c.KnownClients())
 	stopWatching := c.watch(ctx)
 	stopWriting := c.writeMemory()
 	defer func() {
@@ -184,7 +182,6 @@ func (c *Client) Run(ctx context.Context) {
 		c.collectEnded()
 		c.reconcile(c.scan(ctx))
 		c.scanned = c.scanned || ctx.Err() == nil
-		c.restoreKnown()
 		c.updateRelations()
 		c.prune()
 		c.startAttempts(ctx, tick)
@@ -192,16 +189,9 @@ func (c *Client) Run(ctx context.Context) {
 		if tick {
 			c.tryUnlisted(ctx)
 			c.pauseSearch()
-			if c.searchBackoff.AtCeiling() { // the quick search did not find them: they have ended
-				c.locked(func() { c.knownClients = nil })
-			}
 		}
 		c.updateStatus()
 		c.waitForWork(ctx)
-	}
-	if errors.Is(context.Cause(ctx), ErrHandover) {
-		c.leave()
-		return
 	}
 	c.stop()
 }
@@ -398,12 +388,9 @@ func (c *Client) inSession(p *peer) bool { return read(c, func() bool { return p
 func (c *Client) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.opts().StopTimeout)
 	defer cancel()
-	if !c.scanned || len(c.KnownClients()) > 0 { // they may still have a list of the agent before this one
+	if !c.scanned { // clients may still have a list of the agent before this one
 		clear(c.unreachable) // the last scan may have been interrupted
 		c.reconcile(c.scan(ctx))
-		c.restoreKnown()
-	}
-	if !c.scanned {
 		c.updateRelations()
 		c.startAttempts(ctx, false)
 	}

@@ -9,15 +9,49 @@ import (
 	"sidetone/internal/rpcclient/session"
 )
 
-// LeaveNothing makes the farewell an empty list, whatever Options.OnExit is or becomes.
-func (c *Client) LeaveNothing() { c.leaveNothing.Store(true) }
+// LeaveWith makes the farewell what policy says, whatever Options.OnExit is or becomes.
+func (c *Client) LeaveWith(policy ExitPolicy) { c.leaveWith.Store(&policy) }
 
 // onExit returns what the farewell leaves in a client.
 func (c *Client) onExit() ExitPolicy {
-	if c.leaveNothing.Load() {
-		return ExitClear
+	if policy := c.leaveWith.Load(); policy != nil {
+		return *policy
 	}
 	return c.opts().OnExit
+}
+
+// ConnectDelay returns how long to wait until the next agent can connect to all clients at once, because each has a token for that. Clients
+// that have answered before and are being connected to come first.
+func (c *Client) ConnectDelay() (wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.peers {
+		switch tr := p.status.Transport; {
+		case p.running && !p.inSession && p.lastTransport != "" && p.status.State == Connecting,
+			p.probing && !p.probeIsSlow && !p.inSession, // giving up would cost a token as well, and in the next case
+			p.inSession && tr == HTTP && p.status.State == Connecting:
+			wait = max(wait, retryFirst)
+		case p.inSession && p.linkMayCost:
+			wait = max(wait, p.bucket.LinkDelay(time.Now()), c.sharedDelay(p, time.Now()))
+		}
+	}
+	return wait
+}
+
+// sharedDelay returns how long to wait for a token of p if the peers that may be the same client are: then all of them
+// have spent tokens of one client. mu is held.
+func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
+	spent, next := p.bucket.Outstanding(now)
+	for _, q := range c.peers {
+		if maybeSameClient(p, q) || maybeSameClient(q, p) {
+			n, again := q.bucket.Outstanding(now)
+			spent, next = spent+n, max(next, again)
+		}
+	}
+	if spent < c.opts().Tokens {
+		return 0
+	}
+	return next
 }
 
 // awaitLastLink waits, until ctx ends, while a link to p is being made. It does so if p holds a list, because p might let no other link
@@ -60,7 +94,9 @@ func (c *Client) farewellOverNewLink(ctx context.Context, p *peer, tr Transport,
 	if conn.counts && tr == HTTP {
 		s.Bucket = p.bucket
 	}
-	return s.Farewell(ctx, c.onExit())
+	err := s.Farewell(ctx, c.onExit())
+	c.memory.add(c.keyOf(p, p.location), p.bucket.Full())
+	return err
 }
 
 // awaitSameClient waits until a client that the port p may belong to has got its farewell over its

@@ -3,7 +3,6 @@ package rpcclient
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"log/slog"
 	"net"
@@ -38,7 +37,6 @@ type harness struct {
 	*Client
 	t          *testing.T
 	stop       func()
-	leave      func() // stop, and another one goes on
 	mu         sync.Mutex
 	deliveries []Delivery
 	generation uint64
@@ -137,37 +135,30 @@ func (m *machine) reporting(opts Options, muted devices.Tri, wait time.Duration)
 	return h
 }
 
-// run lets it begin, or go on after leave.
+// run lets it begin.
 func (h *harness) run() {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		h.Run(ctx)
 	}()
-	end := func(cause error) {
-		cancel(cause)
+	h.stop = func() {
+		cancel()
 		<-done
 	}
-	h.stop, h.leave = func() { end(nil) }, func() { end(ErrHandover) }
 }
 
-// successor starts another agent that goes on where h ends.
-func (m *machine) successor(h *harness, opts Options) *harness {
-	m.t.Helper()
-	h.leave()
-	text, err := json.Marshal(h.KnownClients())
-	require.NoError(m.t, err)
-	var knownClients []KnownClient
-	require.NoError(m.t, json.Unmarshal(text, &knownClients))
-	next := &harness{t: m.t}
-	next.Client = New(m.complete(next, opts))
-	next.Restore(knownClients, 0)
-	next.Publish(*h.newest)
-	next.generation = h.generation
-	next.run()
-	m.t.Cleanup(func() { next.stop() })
-	return next
+// leave ends it without a word to clients, as if it were killed.
+func (h *harness) leave() {
+	h.LeaveWith(ExitLeave)
+	h.stop()
+}
+
+// update ends it to make way for the next agent.
+func (h *harness) update() {
+	h.LeaveWith(ExitUnmute)
+	h.stop()
 }
 
 // complete says where an agent is. In memory, it looks for clients on the first ports of the range.

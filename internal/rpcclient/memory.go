@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"time"
 
 	"sidetone/internal/signal"
 )
@@ -21,14 +22,20 @@ type Store interface {
 // maxRemembered bounds how many clients are remembered.
 const maxRemembered = 32
 
-// memory knows which clients have answered the command, until they restart. It outlasts the loss of a client's socket and any end of the
-// agent: one that was killed has left its list in the client, and the next one must not take a client that is merely busy for one that
-// does not know the command (rule R48).
+// memory knows which clients have answered the command, until they restart, and when they have all of their tokens again. It outlasts the
+// loss of a client's socket and any end of the agent: one that was killed has left its list in the client, and the next one must not take a
+// client that is merely busy for one that does not know the command (rule R48), nor ask more of it than it lets through.
 type memory struct {
 	mu      sync.Mutex
-	known   []clientKey // the oldest first
+	known   []knownClient // the oldest first
 	changed signal.Signal
 	stored  []byte // what the store holds, as far as is known; owned by write
+}
+
+// knownClient is what is remembered of a client.
+type knownClient struct {
+	clientKey
+	TokensFull time.Time `json:"tokens_full,omitzero"`
 }
 
 // clientKey tells a client that has answered from others, and from the next one in its place.
@@ -58,7 +65,7 @@ func (m *memory) read(store Store) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var known []clientKey
+	var known []knownClient
 	if err == nil {
 		err = json.Unmarshal(text, &known)
 	}
@@ -101,20 +108,26 @@ func (m *memory) write(ctx context.Context, store func() Store, failed func(erro
 	}
 }
 
-func (m *memory) knows(a clientKey) bool {
+// find returns what is remembered of the client a.
+func (m *memory) find(a clientKey) (k knownClient, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.known, a.same)
+	if i := slices.IndexFunc(m.known, a.isOf); i >= 0 {
+		return m.known[i], true
+	}
+	return k, false
 }
 
-// add notes that the client a has answered.
-func (m *memory) add(a clientKey) {
+func (a clientKey) isOf(k knownClient) bool { return a.same(k.clientKey) }
+
+// add notes that the client a has answered, and when it has all of its tokens again.
+func (m *memory) add(a clientKey, tokensFull time.Time) {
 	if a.Socket == "" && a.Port == 0 {
 		return // it could not be told from another one
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.known = append(slices.DeleteFunc(m.known, a.same), a)
+	m.known = append(slices.DeleteFunc(m.known, a.isOf), knownClient{a, tokensFull})
 	if over := len(m.known) - maxRemembered; over > 0 {
 		m.known = slices.Delete(m.known, 0, over)
 	}
@@ -126,7 +139,7 @@ func (m *memory) forget(a clientKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := len(m.known)
-	if m.known = slices.DeleteFunc(m.known, a.same); len(m.known) < before {
+	if m.known = slices.DeleteFunc(m.known, a.isOf); len(m.known) < before {
 		m.changed.Notify()
 	}
 }

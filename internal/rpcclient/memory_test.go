@@ -117,13 +117,18 @@ func TestMemoryIsBoundedAndForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	c := New(Options{ClientID: clientID})
 	for i := range maxRemembered + 1 {
-		c.memory.add(clientKey{Socket: "1:2:3", PID: 1 + i, Started: 7})
+		c.memory.add(clientKey{Socket: "1:2:3", PID: 1 + i, Started: 7}, time.Time{})
 	}
-	c.memory.add(clientKey{PID: 4711}) // nothing tells it from the next process with this pid
+	c.memory.add(clientKey{PID: 4711}, time.Time{}) // nothing tells it from the next process with this pid
 	require.Len(t, c.memory.known, maxRemembered)
-	require.False(t, c.memory.knows(clientKey{Socket: "1:2:3", PID: 1, Started: 7}))
-	require.True(t, c.memory.knows(clientKey{Socket: "1:2:3", Port: 5, PID: 2, Started: 7}))
-	require.False(t, c.memory.knows(clientKey{Socket: "1:2:3", PID: 2, Started: 8}))
+	for key, want := range map[clientKey]bool{
+		{Socket: "1:2:3", PID: 1, Started: 7}:          false,
+		{Socket: "1:2:3", Port: 5, PID: 2, Started: 7}: true,
+		{Socket: "1:2:3", PID: 2, Started: 8}:          false,
+	} {
+		_, known := c.memory.find(key)
+		require.Equal(t, want, known)
+	}
 }
 
 // brokenStore cannot be read.
@@ -143,7 +148,8 @@ func TestABrokenMemoryIsEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := New(Options{ClientID: clientID, Memory: store})
 			require.Empty(t, c.memory.known)
-			require.False(t, c.memory.knows(clientKey{Socket: "1:2:3"}))
+			_, known := c.memory.find(clientKey{Socket: "1:2:3"})
+			require.False(t, known)
 		})
 	}
 }

@@ -26,8 +26,10 @@ type sessionObserver struct {
 
 func (o *sessionObserver) Delivered(d session.Delivery) {
 	o.accepted, o.muted = &d.Snapshot, nil
+	if d.First || o.paced {
+		o.memory.add(o.who, o.p.bucket.Full())
+	}
 	if d.First {
-		o.memory.add(o.who)
 		o.attemptChanged.Notify() // attempts with other clients may have to end
 	}
 	on := onAccepted

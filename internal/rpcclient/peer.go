@@ -41,18 +41,16 @@ type peer struct {
 	attempt *attempt // nil: none runs
 
 	// Guarded by Client.mu.
-	status         Session
-	refused        map[Transport]error // why it refuses transports until it restarts
-	lastTransport  Transport           // over which it has answered last; "": none since it restarted
-	askOnceMore    bool                // reconnect and ask again if it does not answer
-	nextLink       *pendingLink        // for the next session
-	mayHold        *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
-	hadSession     bool                // there was a session with it
-	admitted       bool                // it may be talked to
-	silent         bool                // it has not answered any list, which is a guess: it is the last one to be talked to alone
-	proof          *Proof              // of its port; nil: the free one, or none
-	inheritedProof *Proof              // given to another agent; nil: none, or it was used
-	progress                           // of the attempt that runs
+	status        Session
+	refused       map[Transport]error // why it refuses transports until it restarts
+	lastTransport Transport           // over which it has answered last; "": none since it restarted
+	askOnceMore   bool                // reconnect and ask again if it does not answer
+	nextLink      *pendingLink        // for the next session
+	mayHold       *devices.Snapshot   // the last list that it was sent and has not refused; nil: none
+	hadSession    bool                // there was a session with it
+	admitted      bool                // it may be talked to
+	silent        bool                // it has not answered any list, which is a guess: it is the last one to be talked to alone
+	progress                          // of the attempt that runs
 
 	// What decides which ports may belong to which sockets (rule R76), guarded by Client.mu.
 	lineagePID int // the process that lineage is of

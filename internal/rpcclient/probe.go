@@ -43,12 +43,6 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	case errors.Is(free, link.ErrNoClient):
 		return nil, free
 	}
-	// The proof that p gave to the agent before this one, used once: asking again would cost the client its list or a token.
-	var inherited *Proof
-	c.locked(func() { inherited, p.inheritedProof = p.inheritedProof, nil })
-	if inherited != nil {
-		return &provenPort{Target: t, Proof: *inherited}, nil
-	}
 	if err := c.waitToProbe(ctx, p); err != nil {
 		return nil, err
 	}
@@ -56,9 +50,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	for _, over := range by {
 		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
-			proof := Proof{over, mayCountTokens(free)}
-			c.locked(func() { p.proof = &proof })
-			return &provenPort{t, proof, l}, nil
+			return &provenPort{t, Proof{over, mayCountTokens(free)}, l}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

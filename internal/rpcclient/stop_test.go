@@ -58,18 +58,15 @@ func lateGreeting(t *testing.T, s *fakeserver.Server) {
 	require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyLate, Delay: 300 * time.Millisecond}))
 }
 
-// A link in the making is waited for. There is no other: nothing is known of what an agent that was killed has told the client, and who
-// hands over may leave one token.
+// A link in the making is waited for. There is no other, and nothing is known of what an agent that was killed has told the client.
 func TestTheEndWaitsForTheLinkInTheMaking(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		profile fakeserver.Profile
 		over    Transport
-		killed  bool
 	}{
-		"IPC, after an agent that was killed":       {fakeserver.Desktop, IPC, true},
-		"WebSocket, after an agent that was killed": {fakeserver.Documented, WebSocket, true},
-		"IPC, after a handover":                     {fakeserver.Desktop, IPC, false},
+		"IPC":       {fakeserver.Desktop, IPC},
+		"WebSocket": {fakeserver.Documented, WebSocket},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *machine) {
@@ -80,12 +77,8 @@ func TestTheEndWaitsForTheLinkInTheMaking(t *testing.T) {
 				pass(time.Second)
 				require.Equal(t, devices.True, mute(s))
 				lateGreeting(t, s)
-				if c.killed {
-					h.leave()
-					h = v.start(opts)
-				} else {
-					h = v.successor(h, opts)
-				}
+				h.leave()
+				h = v.start(opts)
 				pass(100 * time.Millisecond)
 				h.stop()
 				require.Empty(t, s.Devices())

@@ -312,7 +312,8 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	c.logOnce(p, "connected", "to", to)
 	c.opts().OnEvent(event, conn.over)
 	who := c.keyOf(p, conn.at)
-	answered := p.hasAnswered || conn.answered || c.memory.knows(who)
+	_, known := c.memory.find(who)
+	answered := p.hasAnswered || conn.answered || known
 	o := &sessionObserver{Client: c, p: p, to: to, who: who, paced: conn.counts && conn.over == HTTP}
 	s := session.New(session.Options{
 		Link: conn.Link, Over: conn.over, Outbox: p.outbox, Limits: func() session.Limits { return c.opts().answerLimits(conn.over) },
@@ -341,6 +342,9 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errStopping) || errors.Is(cause, errExcluded) {
 		c.farewell(ctx, p, to, s)
+		if o.paced && s.HasDelivered() {
+			c.memory.add(who, p.bucket.Full())
+		}
 	}
 	c.locked(func() { p.inSession = false })
 	return s.HasDelivered(), err

@@ -37,15 +37,6 @@ func (u *unlisted) listeners(ports []int, listed []local.Listener) (found []loca
 	return found
 }
 
-// expect counts the ports as open on which the agent before this one has found clients.
-func (u *unlisted) expect(all []KnownClient) {
-	for _, l := range all {
-		if port := l.Port.Port; port != 0 && l.Port.ID == 0 && !slices.Contains(u.open, port) {
-			u.open = append(u.open, port)
-		}
-	}
-}
-
 // closed notes that nobody listens on the port any more. The next try is due at once, because the client may be back in a moment.
 func (u *unlisted) closed(port int) {
 	if i := slices.Index(u.open, port); i >= 0 {

@@ -360,9 +360,9 @@ func upgrade(t *testing.T, one, _ *person) {
 	require.Equal(t, before, program(), "the old one goes on")
 	pid, empty := one.show("MainPID"), one.client.empties()
 	one.Run(folder+"/acme-agent", "upgrade")
-	lists = one.client.comes(t, lists, 1)
+	lists = one.client.comes(t, lists+1, 1) // after the farewell
 	require.NotEqual(t, before, program())
-	require.NotEqual(t, pid, one.show("MainPID"))
+	require.Equal(t, pid, one.show("MainPID"))
 	require.Equal(t, empty, one.client.empties())
 	st := one.state()
 	require.True(t, st.Running)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,22 +23,9 @@ const (
 // Notifier tells whoever has started the agent that it is ready, that it is alive, and that it stops, by the datagrams of systemd's
 // sd_notify(3).
 type Notifier struct {
-	send       func(state string) error
-	every      time.Duration // between two signs of life; 0: none are expected
-	tick       func(every time.Duration) (wait func() error, stop func(), err error)
-	handedOver atomic.Bool // another process goes on and will report its own end
-}
-
-// SuccessorEnv turns the environment of this process into that of one that takes its place: without the variable that ties systemd's
-// watchdog to this process, and without the exit code of a crash that this one has reported.
-func SuccessorEnv(own []string) []string {
-	return append(own, watchdogPID+"=", supervise.LastExitVariable+"=")
-}
-
-// HandOver tells systemd that another process of this unit goes on.
-func (n *Notifier) HandOver(pid int) {
-	n.handedOver.Store(true)
-	_ = n.send("MAINPID=" + strconv.Itoa(pid) + "\n" + alive) // if this gets lost, the unit ends in order with this process
+	send  func(state string) error
+	every time.Duration // between two signs of life; 0: none are expected
+	tick  func(every time.Duration) (wait func() error, stop func(), err error)
 }
 
 // alive is the state that feeds the watchdog.
@@ -66,8 +52,9 @@ func NewNotifier(getenv func(string) string) *Notifier {
 
 // Run reports that the agent is ready once answers has returned for the first time. From then on, if the watchdog is on, it reports a
 // sign of life each time that answers returns, so that an agent that hangs falls silent. If nobody listens at the address, it was
-// inherited from somebody else's service, such as the desktop's, and nothing is reported. Run returns when ctx ends.
-func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
+// inherited from somebody else's service, such as the desktop's, and nothing is reported. Run returns when ctx ends. It reports that the
+// agent stops, unless goesOn says that a newer program takes the place of this process.
+func (n *Notifier) Run(ctx context.Context, answers func(), goesOn func() bool, log *slog.Logger) {
 	if answers(); ctx.Err() == nil {
 		err := n.send("READY=1")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
@@ -96,7 +83,7 @@ func (n *Notifier) Run(ctx context.Context, answers func(), log *slog.Logger) {
 		}
 	}
 	<-ctx.Done()
-	if !n.handedOver.Load() {
+	if !goesOn() {
 		_ = n.send("STOPPING=1")
 	}
 }

@@ -38,7 +38,7 @@ func TestNobodyListens(t *testing.T) {
 		n.tick = func(time.Duration) (func() error, func(), error) { panic("a timer") }
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		n.Run(ctx, func() {}, slog.New(slog.NewTextHandler(&log, nil)))
+		n.Run(ctx, func() {}, goesOn(false), slog.New(slog.NewTextHandler(&log, nil)))
 		cancel()
 		require.Empty(t, log.String())
 	}

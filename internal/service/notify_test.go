@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -38,13 +37,27 @@ func told(n *Notifier) *[]string {
 	return list
 }
 
+func goesOn(is bool) func() bool { return func() bool { return is } }
+
+// TestUpdateIsNoStop: systemd would end the program that takes the place of this one.
+func TestUpdateIsNoStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &Notifier{}
+		said := told(n)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		n.Run(ctx, func() {}, goesOn(true), slog.New(slog.DiscardHandler))
+		require.Equal(t, []string{"0 READY=1"}, *said)
+	})
+}
+
 func TestNotifier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &Notifier{every: 2 * time.Minute}
 		said := told(n)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		n.Run(ctx, func() {}, slog.New(slog.DiscardHandler))
+		n.Run(ctx, func() {}, goesOn(false), slog.New(slog.DiscardHandler))
 		require.Equal(t, []string{"0 READY=1", "120 WATCHDOG=1", "240 WATCHDOG=1", "300 STOPPING=1"}, *said)
 	})
 }
@@ -61,7 +74,7 @@ func TestHungAgentFallsSilent(t *testing.T) {
 			if asked++; asked == 3 {
 				<-hangs
 			}
-		}, slog.New(slog.DiscardHandler))
+		}, goesOn(false), slog.New(slog.DiscardHandler))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Equal(t, []string{"0 READY=1", "120 WATCHDOG=1"}, *said)
@@ -81,17 +94,10 @@ func TestNoTimerWithoutAWatchdog(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		var asked int
-		n.Run(ctx, func() { asked++ }, slog.New(slog.DiscardHandler))
+		n.Run(ctx, func() { asked++ }, goesOn(false), slog.New(slog.DiscardHandler))
 		require.Equal(t, []string{"0 READY=1", "86400 STOPPING=1"}, *said)
 		require.Equal(t, 1, asked)
 	})
-}
-
-// TestEnvironmentOfASuccessor: the watchdog's process is named anew, and the agent before it has not crashed.
-func TestEnvironmentOfASuccessor(t *testing.T) {
-	cmd := exec.Cmd{Env: SuccessorEnv([]string{"A=b", watchdogPID + "=7", supervise.LastExitVariable + "=3221225477"})}
-	require.Subset(t, cmd.Environ(), []string{"A=b", watchdogPID + "=", supervise.LastExitVariable + "="})
-	require.NotContains(t, cmd.Environ(), supervise.LastExitVariable+"=3221225477")
 }
 
 func TestWhoWantsToHear(t *testing.T) {

@@ -33,7 +33,7 @@ type process struct {
 	mu              sync.Mutex
 	pid             uint32         // of main
 	asked           uint32         // the process that the last Ping has reached; 0: none
-	main, job, stop windows.Handle // 0: it has ended; only Wait changes main
+	main, job, stop windows.Handle // 0: it has ended
 }
 
 // start starts the program as the token's user in that user's session, or without a token as this process's user. The program inherits
@@ -138,24 +138,12 @@ func (p Program) create(token windows.Token, environment []string) (*windows.Pro
 	return info, windows.CreateProcessAsUser(token, words[0], words[1], nil, nil, false, flags, &block[0], words[2], startup, info)
 }
 
-// Wait follows the agent to the processes that take its place.
+// Wait returns the exit code of the agent, and ends what that has started, such as its helper for sound.
 func (p *process) Wait() int {
 	defer p.close()
-	for {
-		code := exitCodeOf(p.main)
-		next, pid := windows.Handle(0), uint32(0)
-		if code == ExitSucceeded {
-			next, pid = p.successor()
-		}
-		if next == 0 {
-			_ = windows.TerminateJobObject(p.job, 1) // also ends what it has started, such as its helper for sound
-			return int(code)
-		}
-		p.mu.Lock()
-		_ = windows.CloseHandle(p.main)
-		p.main, p.pid = next, pid
-		p.mu.Unlock()
-	}
+	code := exitCodeOf(p.main)
+	_ = windows.TerminateJobObject(p.job, 1)
+	return int(code)
 }
 
 // exitCodeOf waits for the end of a process. An unknown exit code counts as a failure: only 0 means that the agent is to stay down.
@@ -168,48 +156,6 @@ func exitCodeOf(process windows.Handle) (code uint32) {
 		return 1
 	}
 	return code
-}
-
-// successor returns the agent in the job that was started by the main process, or 0. An agent starts one at a time.
-func (p *process) successor() (next windows.Handle, pid uint32) {
-	list, err := pidsOf(p.job, 64)
-	if err != nil {
-		return 0, 0
-	}
-	for _, id := range list {
-		alive, err := p.openAlive(uint32(id))
-		if err != nil {
-			continue
-		}
-		_ = windows.CloseHandle(alive)
-		child, err := windows.OpenProcess(windows.SYNCHRONIZE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(id))
-		if err != nil {
-			continue
-		}
-		if parentOf(child) == p.pid {
-			return child, uint32(id)
-		}
-		_ = windows.CloseHandle(child)
-	}
-	return 0, 0
-}
-
-// pidsOf lists the processes of a job. room is the initial size of the list.
-func pidsOf(job windows.Handle, room int) ([]uintptr, error) {
-	list := make([]uintptr, 1+room) // JOBOBJECT_BASIC_PROCESS_ID_LIST: the number of processes and of those listed, 32 bits each
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	pins.Pin(&list[0])
-	err := windows.QueryInformationJobObject(job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list[0])),
-		uint32(len(list))*uint32(unsafe.Sizeof(list[0])), nil)
-	if errors.Is(err, windows.ERROR_MORE_DATA) {
-		return pidsOf(job, 2*room)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the processes of a job: %w", err)
-	}
-	listed := (*[2]uint32)(unsafe.Pointer(&list[0]))[1]
-	return list[1:][:min(int(listed), room)], nil
 }
 
 // openAlive opens the event of a process if it is an agent of this supervisor.
@@ -271,16 +217,6 @@ func isFrozen(process windows.Handle) (bool, error) {
 		return false, nil // Wine, which does not know this structure and freezes nothing
 	}
 	return info.flags&frozen != 0, err
-}
-
-// parentOf returns the pid of a process's parent. It cannot be reused while a handle to the parent is open.
-func parentOf(process windows.Handle) uint32 {
-	var info windows.PROCESS_BASIC_INFORMATION
-	size := uint32(unsafe.Sizeof(info))
-	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation, unsafe.Pointer(&info), size, nil) != nil {
-		return 0
-	}
-	return uint32(info.InheritedFromUniqueProcessId)
 }
 
 // Ask sets the stop event.

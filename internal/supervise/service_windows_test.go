@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,10 +42,6 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 2 && os.Args[1] == helperVerb {
 		os.Exit(1)
-	}
-	if len(os.Args) > 2 && os.Args[1] == helperVerb {
-		_ = os.WriteFile(filepath.Join(os.Args[2], "helped"), nil, 0o600)
-		time.Sleep(patience) // it ends with the job
 	}
 	if len(os.Args) > 2 && os.Args[1] == serviceVerb {
 		os.Exit(serviceOfATest(os.Args[2]))
@@ -84,26 +79,7 @@ func agentOfATest(folder string) int {
 	for {
 		if text, err := os.ReadFile(filepath.Join(folder, "end")); err == nil && os.Remove(filepath.Join(folder, "end")) == nil {
 			code, _ := strconv.Atoi(string(text))
-			if code != ExitSucceeded {
-				return code
-			}
-			if exists(filepath.Join(folder, "next-fails")) {
-				if exec.Command(os.Args[0], helperVerb).Run() == nil { //nolint:noctx // it ends at once
-					return 9
-				}
-				return code
-			}
-			before, _ := said(folder)
-			for _, args := range [][]string{os.Args[1:], {helperVerb, folder}} { // what is started last does not go on in its place
-				if exec.Command(os.Args[0], args...).Start() != nil { //nolint:noctx // it outlives this one
-					return 6
-				}
-			}
-			for ; ; time.Sleep(time.Millisecond) {
-				if now, _ := said(folder); exists(filepath.Join(folder, "helped")) && len(now) > len(before) {
-					return code
-				}
-			}
+			return code
 		}
 		if !exists(filepath.Join(folder, "hang")) {
 			_ = windows.ResetEvent(alive)
@@ -132,9 +108,6 @@ func serviceOfATest(folder string) int {
 
 const testService = "sidetone-test-service"
 
-// said are the files of agents that have started in a folder.
-func said(folder string) ([]string, error) { return filepath.Glob(filepath.Join(folder, "started-*")) }
-
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -143,7 +116,7 @@ func exists(path string) bool {
 // agents are those that have started in a folder, by process id.
 func agents(t *testing.T, folder string) (pids []int) {
 	t.Helper()
-	files, err := said(folder)
+	files, err := filepath.Glob(filepath.Join(folder, "started-*"))
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -282,29 +255,16 @@ func TestOwnSession(t *testing.T) {
 	first := started(t, folder, 1)
 	ends(t, folder, 2)
 	second := started(t, folder, 2, first)
-	ends(t, folder, ExitSucceeded)
+	ends(t, folder, ExitUpdate)
 	next := started(t, folder, 3, first, second)
-	gone(t, second)
 	kill(t, next)
 	last := started(t, folder, 4, first, second, next)
-	require.NotZero(t, last, "what goes on in its place is looked after as well")
+	require.NotZero(t, last, "the newer program is looked after as well")
 	ends(t, folder, ExitConfig)
 	require.Equal(t, ExitConfig, <-down)
 	cancel()
 	<-done
 	require.Len(t, agents(t, folder), 4)
-}
-
-// TestNextAgentThatFailsAtOnce: where nothing goes on in place of an agent that says so, its end is told, which is a failure.
-func TestNextAgentThatFailsAtOnce(t *testing.T) {
-	folder := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "next-fails"), nil, 0o600))
-	ends(t, folder, ExitSucceeded)
-	require.Equal(t, ExitSucceeded, p.Wait())
 }
 
 // TestRefusedService: programs that users may change are not started with the system's rights, and the event log says so.
@@ -613,31 +573,6 @@ func TestTheEventLogIsNotFilled(t *testing.T) {
 		log.Info("the agent has ended")
 		require.Len(t, events.written, 1, "nothing is kept for longer")
 	})
-}
-
-// TestJobOfManyProcesses: who goes on in place of an agent is found among all that it has started.
-func TestJobOfManyProcesses(t *testing.T) {
-	folder := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	p, err := Program{self, []string{agentVerb, folder}}.start(0, true, 0)
-	require.NoError(t, err)
-	defer p.close()
-	defer p.Kill()
-	others := []uintptr{uintptr(p.pid)}
-	for range 4 {
-		info, err := Program{Path: self, Args: []string{helperVerb}}.create(0, os.Environ())
-		require.NoError(t, err)
-		defer windows.CloseHandle(info.Thread)
-		defer windows.CloseHandle(info.Process)
-		require.NoError(t, windows.AssignProcessToJobObject(p.job, info.Process))
-		others = append(others, uintptr(info.ProcessId))
-	}
-	for _, room := range []int{1, 64} {
-		list, err := pidsOf(p.job, room)
-		require.NoError(t, err)
-		require.Subset(t, list, others, "room for %d", room) // Wine starts one more
-	}
 }
 
 // TestProgramIsCheckedBeforeEachStart: what only administrators could change at the start of the service need not be so any more.

@@ -23,6 +23,7 @@ const (
 	onStarted outcome = "it was started"
 	onFailure outcome = "it has failed, or could not be started"
 	onQuit    outcome = "it has ended in order, or so that a new start would not help"
+	onUpdate  outcome = "it has made way for the program that is now on disk"
 	onDue     outcome = "the wait is over"
 	onCutOff  outcome = "it has ended with its session, or was ended from outside"
 	onLeave   outcome = "its user logs off, or the supervisor ends"
@@ -34,14 +35,15 @@ const (
 type consequence string
 
 const (
-	nothing   consequence = ""
-	thenStart consequence = "it is started, if its session is still listed"
-	thenWait  consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
-	thenPause consequence = "a wait of 1 min begins"
-	thenAsk   consequence = "it is asked to end"
-	thenWatch consequence = "it is asked whether it is alive: 10 s later, every 4 h, and 10 s after hints"
-	thenKill  consequence = "it is killed"
-	thenLeave consequence = "it is left alone, which is told once: nobody can kill it"
+	nothing    consequence = ""
+	thenStart  consequence = "it is started, if its session is still listed"
+	thenWait   consequence = "the wait begins: 1 s, growing to 1 min; anew after a minute without a failure"
+	thenPause  consequence = "a wait of 1 min begins"
+	thenAtOnce consequence = "it is started at once, if its session is still listed"
+	thenAsk    consequence = "it is asked to end"
+	thenWatch  consequence = "it is asked whether it is alive: 10 s later, every 4 h, and 10 s after hints"
+	thenKill   consequence = "it is killed"
+	thenLeave  consequence = "it is left alone, which is told once: nobody can kill it"
 )
 
 var line = transition.NewLine[agentState, outcome, consequence]
@@ -59,6 +61,9 @@ var transitions = transition.Table[agentState, outcome, consequence]{
 	line(onCutOff, []agentState{running, stuck}, waiting, thenPause),
 	line(onCutOff, []agentState{leaving, killed}, ended, nothing),
 	line(onCutOff, nil, "", nothing),
+	line(onUpdate, []agentState{running, stuck}, waiting, thenAtOnce),
+	line(onUpdate, []agentState{leaving, killed}, ended, nothing),
+	line(onUpdate, nil, "", nothing),
 	line(onDue, []agentState{waiting}, due, thenStart),
 	line(onDue, nil, "", nothing),
 	line(onLeave, []agentState{running}, leaving, thenAsk),

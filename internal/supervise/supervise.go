@@ -12,14 +12,12 @@ import (
 
 // Exit codes of a supervised agent for which a restart would not help. The first two are those of sysexits.h.
 const (
-	ExitConfig   = 78 // no usable settings; not 2, with which a Go program that panics ends, and which needs a restart
-	ExitRunning  = 69 // another agent of this user, or for the same client id, runs already
-	ExitReplaced = 75 // a process that is not ours to supervise has taken its place
+	ExitConfig  = 78 // no usable settings; not 2, with which a Go program that panics ends, and which needs a restart
+	ExitRunning = 69 // another agent of this user, or for the same client id, runs already
 )
 
-// ExitSucceeded is the exit code of an agent that is replaced by a process that it has started. That process is supervised from then on;
-// if it has ended by then, the agent has failed.
-const ExitSucceeded = 76
+// ExitUpdate is the exit code of an agent that makes way for the program that is now on disk, which is started at once.
+const ExitUpdate = 76
 
 // ExitSession is the exit code of an agent that ends because Windows has announced the end of its session. Windows tells one program
 // after another, and the user may still cancel it.
@@ -86,9 +84,9 @@ type Machine interface {
 	Start(s Session, last int) (Process, error)
 }
 
-// A Process is an agent, including the processes that take its place.
+// A Process is an agent, including what it has started.
 type Process interface {
-	Wait() (code int) // returns when none of its processes is left; called once
+	Wait() (code int) // called once
 	Ask()             // asks it to end in order
 	Kill()
 	Ping()           // asks whether it is alive
@@ -102,7 +100,7 @@ type Answer string
 const (
 	Answered Answer = "answered"
 	Silent   Answer = "silent"
-	Unasked  Answer = "unasked" // the Ping reached nobody: there was no event yet, or another process has taken over
+	Unasked  Answer = "unasked" // the Ping reached nobody: there was no event yet
 	Unclear  Answer = "unclear" // it is frozen, or the system does not say: no sign of a hang
 )
 
@@ -244,6 +242,8 @@ func (s *Supervisor) apply(a *agent, on outcome) {
 		s.Log.Warn("the agent will be restarted after a wait", "session", a.session.ID, "wait", a.wait)
 	case thenPause:
 		a.timer = time.Now().Add(maxWait)
+	case thenAtOnce:
+		a.timer = time.Now()
 	case thenWatch:
 		a.pings, a.timer = 0, time.Now().Add(pingSoon)
 	case thenAsk:
@@ -286,8 +286,10 @@ func (s *Supervisor) ended(e end) {
 	}
 	on := onFailure
 	switch {
-	case e.code == 0, e.code == ExitConfig, e.code == ExitRunning, e.code == ExitReplaced:
+	case e.code == 0, e.code == ExitConfig, e.code == ExitRunning:
 		on = onQuit
+	case e.code == ExitUpdate:
+		on = onUpdate
 	case cutOff(e.code):
 		on = onCutOff
 	}

@@ -194,7 +194,7 @@ func TestEachSessionHasItsAgent(t *testing.T) {
 func TestAgentIsStartedAgain(t *testing.T) {
 	supervised(t, func(d *desk, _ func()) {
 		d.now(anna)
-		codes := []int{2, ExitSucceeded}
+		codes := []int{2, 3}
 		for try, wait := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			n := len(d.starts(anna))
 			d.last(anna).ends(codes[try%2], wait*time.Second-1)
@@ -210,8 +210,21 @@ func TestAgentIsStartedAgain(t *testing.T) {
 	})
 }
 
+// TestUpdate: the newer program is started at once, however often, and that is no failure.
+func TestUpdate(t *testing.T) {
+	supervised(t, func(d *desk, _ func()) {
+		d.now(anna)
+		for n := range 5 {
+			d.last(anna).ends(ExitUpdate, 0)
+			require.Len(t, d.starts(anna), n+2)
+		}
+		d.last(anna).ends(2, time.Second)
+		require.Len(t, d.starts(anna), 7, "the first wait")
+	})
+}
+
 func TestWhatTheUserQuitStaysDown(t *testing.T) {
-	for _, code := range []int{0, ExitConfig, ExitRunning, ExitReplaced} {
+	for _, code := range []int{0, ExitConfig, ExitRunning} {
 		supervised(t, func(d *desk, _ func()) {
 			d.now(anna)
 			d.last(anna).ends(code, time.Hour)

@@ -38,20 +38,13 @@ type client struct {
 	queued      []string                      // lists that agents which have ended may have sent it while it was frozen
 	thawedAt    time.Time
 	refused     bool      // the newest list: until it accepts one, what it is offered may be older
+	filled      bool      // it holds a list with devices
 	answersAt   time.Time // when it has answered what it answers late
 }
 
 func (k *client) violate(rule, format string, args ...any) {
-	k.violateSince(k.waits(), rule, format, args...)
+	k.desk.record(violation{Rule: rule, Client: k.index, What: fmt.Sprintf(format, args...)})
 }
-
-// violateSince is violate with what the line was like when it came about.
-func (k *client) violateSince(waits bool, rule, format string, args ...any) {
-	k.desk.record(violation{Rule: rule, Client: k.index, Waits: waits, What: fmt.Sprintf(format, args...)})
-}
-
-// waits reports whether what it is sent waits in its line for a token.
-func (k *client) waits() bool { return k.srv.Stats().Queued > 0 }
 
 // start starts the program, in a new process or in that of the client before it.
 func (k *client) start() {
@@ -88,7 +81,7 @@ func (k *client) open() {
 	k.desk.mu.Lock()
 	clear(k.unanswered)
 	clear(k.answered)
-	k.queued, k.refused = nil, false
+	k.queued, k.refused, k.filled = nil, false, false
 	k.desk.mu.Unlock()
 	k.fullyOpenAt = time.Now().Add(time.Duration(max(k.PortLate, k.SocketLate)) * time.Millisecond)
 	var err error
@@ -276,8 +269,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
-	case d.replacing && p.Err == nil && len(p.Devices) == 0 && d.newest() != list && k.answered[p.Transport] && !k.frozen:
-		k.violate("emptied", "got an empty list over %s while one agent goes on in place of another", p.Transport)
+	case d.replacing && p.Err == nil && len(p.Devices) == 0 && k.filled && !k.refused && d.newest() != list && k.lastTaken >= 0 && !k.frozen:
+		k.violate("emptied", "got an empty list over %s while the agent makes way for another one", p.Transport)
 	case p.ClientID != clientID:
 	case p.Err != nil && (p.Fault == fakeserver.FaultError || isAnswered(p) && k.refuses(p.Devices) != ""):
 		k.refused = true
@@ -304,6 +297,9 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	}
 	if evicted {
 		k.linkedSince = time.Time{}
+	}
+	if p.Err == nil {
+		k.filled = len(p.Devices) > 0
 	}
 }
 

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"encoding/json"
-	"errors"
 	"io/fs"
 	"slices"
 	"sync"
@@ -53,32 +51,19 @@ func (c *clients) startAgent() {
 	c.mu.Lock()
 	c.leaving, c.reloaded = false, false
 	for _, k := range c.all {
-		if k.linkedSince, k.lastTaken = (time.Time{}), -1; c.endAgent != nil { // there was an agent before
-			k.spentAt = time.Now()
+		k.linkedSince, k.lastTaken = time.Time{}, -1
+		if !c.set.Visibility.ports() { // nothing shows that it is still the same program
+			delete(k.answered, fakeserver.HTTP)
 		}
 	}
 	if len(c.history) > 0 {
 		c.history = c.history[len(c.history)-1:]
 	}
 	c.mu.Unlock()
-	c.report(nil)
-}
-
-// report starts a client with what another agent knows of the programs, and publishes the last list.
-func (c *clients) report(known []rpcclient.KnownClient) {
 	c.reporter = rpcclient.New(c.options())
-	c.reporter.Restore(known, 0)
 	c.endAgent = inBackground(c.reporter.Run)
-	c.mu.Lock()
-	last := c.last
-	for _, k := range c.all {
-		if !c.set.Visibility.ports() { // nothing shows that it is still the same program
-			delete(k.answered, fakeserver.HTTP)
-		}
-	}
-	c.mu.Unlock()
-	if last != nil {
-		c.reporter.Publish(*last)
+	if c.last != nil {
+		c.reporter.Publish(*c.last)
 	}
 }
 
@@ -94,32 +79,12 @@ func (c *clients) resend() {
 	}
 }
 
-// leave ends the sessions for a handover to another agent, which starts its own with goOn; nil: it would have to wait. Meanwhile the wall
-// clock is set by clock. during calls what waits for clients, and may let other things happen.
-func (c *clients) leave(clock time.Duration, during func(func())) (goOn func()) {
+// connectDelay returns how long to wait until clients have room for another connection.
+func (c *clients) connectDelay() time.Duration {
 	if c.reporter == nil {
-		return func() {}
+		return 0
 	}
-	if wait, slow := c.reporter.HandoverDelay(); wait > 0 || slow != nil {
-		return nil
-	}
-	for _, k := range c.all {
-		if time.Since(k.spentAt) < longFreeze || k.Unspecified { // the next agent may have to wait in its queue
-			k.disturbed()
-		}
-	}
-	c.setReplacing(true)
-	during(func() { c.endAgent(rpcclient.ErrHandover) })
-	var known []rpcclient.KnownClient
-	text, err := json.Marshal(c.reporter.KnownClients())
-	if err = errors.Join(err, json.Unmarshal(clockSet(text, clock), &known)); err != nil {
-		c.violate("handed over", "%v", err)
-	}
-	c.reporter = nil
-	return func() {
-		c.setReplacing(false)
-		c.report(known)
-	}
+	return c.reporter.ConnectDelay()
 }
 
 // memory is a file of the agent.
@@ -142,6 +107,15 @@ func (m *memory) Write(text []byte) error {
 	defer m.mu.Unlock()
 	m.text = slices.Clone(text)
 	return nil
+}
+
+// setClock makes the file look as if the clock on the wall had been set since. That of the bubble itself cannot be set.
+func (m *memory) setClock(by time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.text != nil {
+		m.text = clockSet(m.text, by)
+	}
 }
 
 func (c *clients) setReplacing(is bool) {
@@ -174,22 +148,26 @@ func (c *clients) configure(set clientSettings) {
 	}
 }
 
-// stopAgent ends the agent in order, and checks what it leaves in the clients.
-func (c *clients) stopAgent() {
+// stopAgent ends the agent in order, and checks what it leaves in the clients: as on_exit has it, unless it is to make way for another one.
+func (c *clients) stopAgent(leave rpcclient.ExitPolicy) {
 	if c.reporter == nil {
 		return
 	}
+	policy := c.set.OnExit
+	if leave != "" {
+		policy = leave
+		c.reporter.LeaveWith(leave)
+	}
 	type left struct {
-		k     *client
-		held  string
-		waits bool
+		k    *client
+		held string
 	}
 	var reached []left
 	c.mu.Lock()
 	c.leaving = true
 	for _, k := range c.all {
 		if k.isReached() {
-			reached = append(reached, left{k, k.list(), k.waits()})
+			reached = append(reached, left{k, k.list()})
 		}
 		for _, list := range c.history {
 			if k.frozen {
@@ -198,12 +176,12 @@ func (c *clients) stopAgent() {
 		}
 	}
 	c.mu.Unlock()
-	c.endAgent(nil)
+	c.endAgent()
 	c.reporter = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range reached {
-		want, policy := canonical(nil), c.set.OnExit
+		want := canonical(nil)
 		switch policy {
 		case rpcclient.ExitLeave:
 			want = l.held
@@ -218,7 +196,7 @@ func (c *clients) stopAgent() {
 			continue // it has another one, without mutes
 		}
 		if got != want {
-			l.k.violateSince(l.waits, "farewell", "was left with %s, on_exit is %q", got, policy)
+			l.k.violate("farewell", "was left with %s, on_exit is %q", got, policy)
 		}
 	}
 }

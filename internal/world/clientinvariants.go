@@ -36,6 +36,17 @@ func (c *clients) checkPrompt() {
 	}
 }
 
+// checkUnmuted checks, while no agent runs, that no client that took lists over its socket shows a mute that nobody watches.
+func (c *clients) checkUnmuted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.all {
+		if k.isReached() && k.list() != unmuted(k.list()) {
+			k.violate("gap", "holds %s while no agent runs", k.list())
+		}
+	}
+}
+
 // isReached reports whether lists over the socket arrive at once. The only client that may be served makes room if it leaves the first one
 // without an answer.
 func (k *client) isReached() bool {

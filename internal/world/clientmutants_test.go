@@ -58,6 +58,9 @@ var clientMutants = []mutant{
 		{"internal/rpcclient/attempt.go", "return fmt.Errorf(\"%w, %w: %w\", link.ErrLost, link.ErrUnheard, err)", "return fmt.Errorf(\"%w: %w, %w\", errStillListening, link.ErrLost, err)"},
 	}},
 	{"the next agent believes the wall clock of the one before it", []edit{
-		{"internal/rpcclient/handover.go", "if l.TokensIn > 0 {", "if false {"},
+		{"internal/rpcclient/session/tokenbucket.go", "min(left, time.Duration(b.size)*b.every)", "left"},
+	}},
+	{"a mute survives the gap of an update", []edit{
+		{"internal/rpcclient/session/session.go", "\t\t\t\tlist[i].HardwareMute = nil\n", "\t\t\t\t_ = i\n"},
 	}},
 }

@@ -46,7 +46,7 @@ type clients struct {
 	set      clientSettings
 	log      *slog.Logger      // of the agent
 	reporter *rpcclient.Client // nil while the agent does not run
-	endAgent func(cause error) // nil: in order
+	endAgent func()            // in order
 
 	mu        sync.Mutex
 	history   []string          // lists that were published, as the client has them; guarded by mu
@@ -54,7 +54,7 @@ type clients struct {
 	published time.Time
 	leaving   bool   // the agent ends
 	reloaded  bool   // the settings have changed since the agent's start
-	replacing bool   // another agent is taking over
+	replacing bool   // the agent makes way for another one
 	memory    memory // of the agent, which outlasts its processes
 }
 
@@ -116,7 +116,7 @@ func (c *clients) do(s scenarioStep) {
 	case doResend:
 		c.resend()
 	case doStopAgent:
-		c.stopAgent()
+		c.stopAgent("")
 	case doStartAgent:
 		c.startAgent()
 	default:
@@ -126,7 +126,7 @@ func (c *clients) do(s scenarioStep) {
 
 // close ends the agent and all programs.
 func (c *clients) close() {
-	c.stopAgent()
+	c.stopAgent("")
 	for _, k := range c.all {
 		k.end(true)
 		if k.srv != nil {

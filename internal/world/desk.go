@@ -14,6 +14,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/engine"
 	"sidetone/internal/hid"
+	"sidetone/internal/rpcclient"
 	"sidetone/internal/signal"
 )
 
@@ -52,31 +53,24 @@ type desk struct {
 	unheardSleeps         int       // how many sleeps the agent was not told about yet
 	waiting               []func()  // what the agent is told when it wakes
 
-	engine      *agentEngine   // of the agent that reports
-	engines     []*agentEngine // that, and the one of an agent that is taking over
-	stop        func()
+	engine      *engine.Engine
+	starts      int                              // of the agent
+	booted      time.Time                        // when it was started last
+	stop        func(leave rpcclient.ExitPolicy) // ends the agent; nil: its program does not start any more
 	rules       *hid.Rules
 	wake        signal.Signal
 	paused      bool
 	pausedUntil time.Time // zero: until it is resumed
 
-	engineMu sync.Mutex // guards what the goroutines of Engines write
+	engineMu sync.Mutex // guards what the goroutine of the Engine writes
 	requests []request
 	list     devices.Snapshot
 }
 
-// agentEngine is the Engine of one agent.
-type agentEngine struct {
-	*engine.Engine
-	began time.Time
-	stop  func(cause error)
-	list  devices.Snapshot // the newest
-}
-
-// request is what an Engine asks of a device.
+// request is what an Engine asks of a device. Only that one gets the answer.
 type request struct {
 	hid.Request
-	by *agentEngine
+	by *engine.Engine
 }
 
 // scheduled is something that happens later.
@@ -123,13 +117,18 @@ func (d *desk) play() {
 		}
 	}
 	for _, s := range d.Steps {
+		if d.stop == nil {
+			break
+		}
 		d.pass(time.Duration(s.After) * time.Millisecond)
 		d.note(ofDesk, "step %s", asJSON{s})
 		d.apply(s)
 		d.await()
 	}
-	d.awaitClients()
-	d.stop()
+	if d.stop != nil {
+		d.awaitClients()
+		d.stop("")
+	}
 	synctest.Wait()
 	d.clients.close()
 	synctest.Wait()
@@ -233,46 +232,49 @@ func (d *desk) boot() {
 	}
 	set := d.settings(d.version)
 	d.rules = set.Resolver.HID
-	d.engine = d.newEngine(set, d.remainingPause())
-	d.engines = []*agentEngine{d.engine}
+	d.starts, d.booted = d.starts+1, time.Now()
+	var e *engine.Engine
+	e = engine.New(engine.Options{
+		Settings: set, Sources: []string{"audio", "hid"}, Log: d.log, Pause: d.remainingPause(), Publish: d.publish,
+		Ask: func(r hid.Request) { d.ask(e, r) }, HIDPPSoftwareID: byte(1 + 4*d.starts%15),
+	})
+	d.engine = e
+	stop := inBackground(e.Run)
 	d.clients.restart()
-	d.stop = func() {
-		d.clients.stopAgent()
-		d.engine.stop(nil)
+	d.stop = func(leave rpcclient.ExitPolicy) {
+		d.clients.stopAgent(leave)
+		stop()
+		d.engineMu.Lock()
+		d.requests = nil // no device gets them any more
+		d.engineMu.Unlock()
 	}
 	for _, h := range d.headsets {
-		if h.plugged {
+		if h.plugged && h.nodes == nil {
 			d.enumerate(h)
-			h.invalidate()
 		}
+		h.invalidate()
 	}
 	d.open(false)
 	d.listHID()
 	d.readSound()
 }
 
-// newEngine starts the Engine of an agent. Its lists are reported once it is d.engine.
-func (d *desk) newEngine(set engine.Settings, pause *engine.Pause) *agentEngine {
-	e := &agentEngine{began: time.Now()}
-	e.Engine = engine.New(engine.Options{
-		Settings: set, Sources: []string{"audio", "hid"}, Log: d.log, Pause: pause,
-		Publish: func(s devices.Snapshot) { d.publish(e, s) }, Ask: func(r hid.Request) { d.ask(request{r, e}) },
-	})
-	e.stop = inBackground(e.Run)
-	return e
-}
-
-// tell calls f for all Engines that run.
-func (d *desk) tell(f func(*agentEngine)) {
-	for _, e := range d.engines {
-		f(e)
+// bootAnew starts the agent after another one has ended. Suites see that and report anew.
+func (d *desk) bootAnew() {
+	d.list = devices.Snapshot{}
+	d.boot()
+	for _, s := range d.suites {
+		s.statements = nil
+		for _, h := range d.headsets {
+			s.notice(h)
+		}
 	}
 }
 
-// listHID tells the Engines that all HID devices have been found.
+// listHID tells the Engine that all HID devices have been found.
 func (d *desk) listHID() {
 	d.after(d.delay(20*time.Millisecond, "hid"), func() {
-		d.tell(func(e *agentEngine) { e.Observe(devices.Observation{Source: "hid", At: time.Now()}) })
+		d.engine.Observe(devices.Observation{Source: "hid", At: time.Now()})
 	})
 }
 
@@ -303,22 +305,18 @@ func (d *desk) settings(version int) engine.Settings {
 	return engine.Settings{Resolver: r, RemovalGrace: removalGrace, StaleAfter: staleAfter}
 }
 
-func (d *desk) publish(by *agentEngine, s devices.Snapshot) {
+func (d *desk) publish(s devices.Snapshot) {
 	d.engineMu.Lock()
 	defer d.engineMu.Unlock()
-	by.list = s
-	if by != d.engine {
-		return
-	}
 	d.note(ofDesk, "list %d %s", s.Generation, asJSON{s.Wire()})
 	d.list = s
 	d.clients.publish(s)
 }
 
-func (d *desk) ask(r request) {
+func (d *desk) ask(by *engine.Engine, r hid.Request) {
 	d.note(ofDesk, "request %d to %s: % x % x", r.ID, r.Node, r.Output, r.Feature)
 	d.engineMu.Lock()
-	d.requests = append(d.requests, r)
+	d.requests = append(d.requests, request{r, by})
 	d.engineMu.Unlock()
 	d.wake.Notify()
 }
@@ -357,7 +355,7 @@ func (d *desk) readSound() {
 				d.seen = slices.Clone(d.strangers)
 			}
 			d.note(ofDesk, "audio %s %v", asJSON{o.Endpoints}, o.Err)
-			d.tell(func(e *agentEngine) { e.Observe(o) })
+			d.engine.Observe(o)
 		})
 	})
 }
@@ -487,7 +485,7 @@ func (d *desk) deliver(n *node, e hid.Event, then func()) {
 			}
 			d.note(ofDesk, "hid %s", asJSON{e})
 			then()
-			d.tell(func(to *agentEngine) { to.HID(e) })
+			d.engine.HID(e)
 		})
 	})
 }

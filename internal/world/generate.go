@@ -42,8 +42,8 @@ func generate(seed uint64) scenario {
 	return plain(s)
 }
 
-// replacements adds steps in which another agent takes over, and pauses. It has a random source of its own, so that the rest of what a
-// seed draws stays as it is.
+// replacements adds steps in which the agent makes way for a newer program, and pauses. It has a random source of its own, so that the rest
+// of what a seed draws stays as it is.
 func (g *generator) replacements(s *scenario, pauses bool) {
 	if g.one(2) {
 		return
@@ -52,8 +52,13 @@ func (g *generator) replacements(s *scenario, pauses bool) {
 		step := scenarioStep{Do: doReplace, After: pick(g, g.IntN(50), 100+g.IntN(3000)), MS: pick(g, 100, 500, 3000) + g.IntN(100)}
 		for range pick(g, 0, 1, 1, 2) {
 			if len(s.Units) > 0 {
-				step.During = append(step.During, scenarioStep{Do: pick(g, doPress, doPress, doUnplug, doRange, doBoom), Unit: g.IntN(len(s.Units))})
+				step.During = append(step.During, scenarioStep{
+					Do: pick(g, doPress, doPress, doUnplug, doRange, doBoom, doPlug, doSleep), Unit: g.IntN(len(s.Units)), Port: 1 + g.IntN(6),
+				})
 			}
+		}
+		if g.one(12) {
+			step.N = 1
 		}
 		if pauses && g.one(3) {
 			step = scenarioStep{Do: pick(g, doPause, doPause, doResume), After: g.IntN(2000), MS: pick(g, 0, 1000, 20_000, 100_000)}

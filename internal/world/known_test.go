@@ -12,20 +12,13 @@ type knownFault struct {
 	in    func(scenario, violation) bool
 }
 
-// knownFaults go with the rebuilding of rpcclient and of the update, but for L1. A fault that is mended is removed here.
+// knownFaults go with the rebuilding of rpcclient, but for L1. A fault that is mended is removed here.
 var knownFaults = []knownFault{
 	{
 		"L1: a headset wakes late, and then answers each question when the next one comes",
 		[]string{"true", "true in motion", "false"},
 		func(s scenario, _ violation) bool {
 			return s.hasModel(func(m model) bool { return m.Drowsy > 0 && m.AnswersLate })
-		},
-	},
-	{
-		"V14: the next agent waits for a token of which this one does not know that it is spent",
-		[]string{"late", "farewell"},
-		func(s scenario, v violation) bool {
-			return s.does(doReplace) && (s.spends(v.Client) || v.Waits && s.looksLikeTwo(v.Client))
 		},
 	},
 	{"V18: a farewell to one of two sessions empties the list", []string{"rest", "late"}, func(s scenario, v violation) bool {
@@ -46,13 +39,6 @@ func (s scenario) knownFault(r result) (mark string) {
 		mark = knownFaults[i].mark
 	}
 	return mark
-}
-
-// spends reports whether other agents spend tokens of the client.
-func (s scenario) spends(client int) bool {
-	return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool {
-		return st.Do == doClientSpends && st.Client%len(s.Clients) == client
-	})
 }
 
 // looksLikeTwo reports whether the OS does not show that the socket and the port of the client belong to one process.

@@ -36,16 +36,16 @@ func (r result) rules() map[string]bool {
 	return out
 }
 
-// inBackground runs f until stop is called with a cause. stop waits until f returns.
-func inBackground(f func(context.Context)) (stop func(cause error)) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// inBackground runs f until stop is called, which waits until f returns.
+func inBackground(f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		f(ctx)
 		close(done)
 	}()
-	return func(cause error) {
-		cancel(cause)
+	return func() {
+		cancel()
 		<-done
 	}
 }

@@ -198,7 +198,7 @@ const (
 	doRun     action = "run"     // the suite N starts or crashes
 	doReload  action = "reload"  // version N of the catalogue
 	doRestart action = "restart" // the agent ends in order and starts again
-	doReplace action = "replace" // another agent reads everything for MS, while During happens, and then goes on in place of this one
+	doReplace action = "replace" // the agent makes way for a newer program, which starts MS later, after During; N 1: it never does
 	doNoise   action = "noise"   // its noise suppression is switched
 	doAsk     action = "ask"     // another program asks the device for what channel N reports, with software id Port
 	doStall   action = "stall"   // the agent reads nothing for MS, while During happens
@@ -220,7 +220,7 @@ type scenarioStep struct {
 	Port   int            `json:"port,omitempty"`
 	MS     int            `json:"ms,omitempty"`
 	During []scenarioStep `json:"during,omitempty" reduce:"empty"`
-	Clock  int            `json:"clock,omitempty" reduce:"empty"` // Replace: by how many seconds the wall clock is set before it is over
+	Clock  int            `json:"clock,omitempty" reduce:"empty"` // Replace: by how many seconds the wall clock is set meanwhile
 
 	Client    int             `json:"client,omitempty"`
 	Fault     string          `json:"fault,omitempty"`

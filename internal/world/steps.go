@@ -64,7 +64,7 @@ var atDesk = map[action]func(*desk, scenarioStep){
 	doRun:     func(d *desk, s scenarioStep) { d.runSuite(s.N) },
 	doReload:  func(d *desk, s scenarioStep) { d.reload(s.N) },
 	doRestart: func(d *desk, _ scenarioStep) { d.restart() },
-	doReplace: func(d *desk, s scenarioStep) { d.replace(s.During, s.wait(), time.Duration(s.Clock)*time.Second) },
+	doReplace: func(d *desk, s scenarioStep) { d.replace(s) },
 	doPause:   func(d *desk, s scenarioStep) { d.pause(s.wait()) },
 	doResume:  func(d *desk, _ scenarioStep) { d.resume() },
 	doRest: func(d *desk, s scenarioStep) {
@@ -406,7 +406,7 @@ func (d *desk) sleepThrough(during []scenarioStep, wait time.Duration, known boo
 				h.invalidate()
 			}
 		}
-		d.tell(func(e *agentEngine) { e.Resumed(woke) })
+		d.engine.Resumed(woke)
 		d.lookAgain()
 		d.after(time.Millisecond, func() { d.clients.do(scenarioStep{Do: doResend}) })
 		d.readSound()
@@ -417,7 +417,7 @@ func (d *desk) reload(version int) {
 	d.version = version
 	set := d.settings(version)
 	d.rules = set.Resolver.HID
-	d.tell(func(e *agentEngine) { e.Configure(set) })
+	d.engine.Configure(set)
 	for _, h := range d.headsets {
 		h.invalidate()
 	}
@@ -425,21 +425,12 @@ func (d *desk) reload(version int) {
 }
 
 func (d *desk) restart() {
-	d.stop()
-	d.engineMu.Lock()
-	d.requests = nil // no device gets them any more
-	d.engineMu.Unlock()
+	d.stop("")
 	for _, h := range d.headsets {
 		for _, n := range h.nodes {
 			n.open, n.gone = false, true
 		}
+		h.nodes = nil
 	}
-	d.list = devices.Snapshot{}
-	d.boot()
-	for _, s := range d.suites {
-		s.statements = nil
-		for _, h := range d.headsets {
-			s.notice(h)
-		}
-	}
+	d.bootAnew()
 }

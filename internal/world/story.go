@@ -17,7 +17,6 @@ type violation struct {
 	At     time.Duration `json:"at"`     // since the scenario began
 	Rule   string        `json:"rule"`   // the name of the invariant in docs/world.md
 	Client int           `json:"client"` // index of the one it is about; ofDesk: none
-	Waits  bool          `json:"waits"`  // what the agent sends that client waits in its line for a token
 	What   string        `json:"what"`
 }
 

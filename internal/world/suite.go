@@ -59,15 +59,6 @@ func (s *suite) release() {
 	s.statements = slices.DeleteFunc(s.statements, func(w statement) bool { return w.until.IsZero() })
 }
 
-// hold lets what the suite has said over a connection that has ended count for a moment.
-func (s *suite) hold(span time.Duration) {
-	for i := range s.statements {
-		if w := &s.statements[i]; w.until.IsZero() {
-			w.until = time.Now().Add(span)
-		}
-	}
-}
-
 // notice makes the suite report a headset of its model after a moment.
 func (s *suite) notice(h *headset) {
 	if !s.runs || h.Model != s.Model {
@@ -159,7 +150,7 @@ func (d *desk) seesBoth(h, o *headset) bool {
 	if h.carded && o.carded {
 		return true
 	}
-	since := slices.MaxFunc([]time.Time{o.validSince, d.serverBack, d.stalledUntil, d.woke, d.engine.began}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{o.validSince, d.serverBack, d.stalledUntil, d.woke, d.booted}, time.Time.Compare)
 	seen := slices.ContainsFunc(h.nodes, func(n *node) bool { return n.open })
 	return seen && o.carded && h.came.Sub(since) > 12*time.Second && time.Since(h.came) < 8*time.Second
 }

@@ -31,7 +31,7 @@ func dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // push returns the agent's answer; what it refuses is an error.
 func push(product, muted string) (string, error) {
-	// A lease: say it again every 30 s, before ttl_ms runs out, or the agent forgets it.
+	// A lease: say it again every 30 s, before ttl_ms runs out, and at once after a failure or on a new "instance" of the status.
 	body := `{"owner": "acme-suite", "ttl_ms": 60000, "state": {"hardware_mute": ` + muted + `}}`
 	request, err := http.NewRequest(http.MethodPut, "http://localhost/v1/states/"+url.PathEscape(product), strings.NewReader(body))
 	if err != nil {

@@ -423,8 +423,8 @@ func (s *Session) Farewell(ctx context.Context, leave policy.Exit) error {
 	case policy.ExitLeave:
 		return nil
 	case policy.ExitUnmute:
-		if s.MayHold != nil { // else what it holds may be the list of an agent that was killed, with a mute
-			list = s.MayHold.Wire()
+		if last := s.lastList(); last != nil { // else what it holds may be the list of an agent that was killed, with a mute
+			list = last.Wire()
 			for i := range list {
 				list[i].HardwareMute = nil
 			}
@@ -438,11 +438,25 @@ func (s *Session) Farewell(ctx context.Context, leave policy.Exit) error {
 		_ = signal.Sleep(ctx, wait)
 	}
 	nonce, payload := link.Encode(list)
+	spent := s.Bucket.Spend(time.Now())
 	err := s.Link.Deliver(ctx, nonce, payload)
+	spent(time.Now())
 	if len(list) > 0 && errors.As(err, new(*link.Refusal)) { // it holds what it had accepted before, perhaps with a mute
 		return s.Farewell(ctx, policy.ExitClear)
 	}
 	return err
+}
+
+// lastList returns the last list that the client may hold, or else the newest one; nil: there is none yet.
+func (s *Session) lastList() *devices.Snapshot {
+	if s.MayHold != nil || s.Outbox == nil {
+		return s.MayHold
+	}
+	newest, ok, _, _ := s.Outbox.Take()
+	if !ok {
+		return nil
+	}
+	return &newest
 }
 
 var errNoToken = errors.New("over HTTP the client takes no further update so soon")

@@ -65,13 +65,14 @@ func (b *TokenBucket) Full() time.Time {
 	return b.fullAt
 }
 
-// SetFull sets when the bucket is full again; the zero time fills it.
+// SetFull sets when the bucket is full again; the zero time fills it. By the clock on the wall, which may have been set since, that is no
+// later than for a bucket that is empty now.
 func (b *TokenBucket) SetFull(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fullAt = at
-	if latest := time.Now().Add(time.Duration(b.size) * b.every); at.After(latest) { // the clock was set back
-		b.fullAt = latest
+	b.fullAt = time.Time{}
+	if left := time.Until(at); left > 0 {
+		b.fullAt = time.Now().Add(min(left, time.Duration(b.size)*b.every))
 	}
 	b.notify()
 }

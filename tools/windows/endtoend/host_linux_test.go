@@ -12,7 +12,7 @@ import (
 )
 
 // TestHostEndsAsItsAgent: what looks after the agent of a session ends by its code where a new start would not help, and starts it again
-// after a kill, also one of the program that it has itself replaced by. A pause outlasts all of that.
+// after a kill or an update. A pause outlasts all of that.
 func TestHostEndsAsItsAgent(t *testing.T) {
 	p := newPrefix(t, "unix:/nonexistent")
 	v := p.newVendor("acme", "123456789012345678", path("sidetone-service.exe"), "demand") // whose service nobody starts
@@ -43,13 +43,12 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	p.eventually("started again after a kill", func() bool { pid = v.pid(); return pid != 0 && pid != killed })
 	require.True(t, paused())
 	does("upgrade")
-	upgraded := v.pid()
-	require.NotEqual(t, pid, upgraded)
+	upgraded := v.another("upgraded", pid)
 	p.kill("/pid", strconv.Itoa(upgraded))
-	p.eventually("what goes on in its place is looked after, too", func() bool { pid = v.pid(); return pid != 0 && pid != upgraded })
+	p.eventually("the newer program is looked after, too", func() bool { pid = v.pid(); return pid != 0 && pid != upgraded })
 	require.True(t, paused())
 	terminal := p.start(v.folder+v.program+".exe", "run", "--replace", config)
-	first.ends(t, supervise.ExitReplaced)
+	first.ends(t, 0)
 	p.eventually("it goes on in a terminal", func() bool { next := v.pid(); return next != 0 && next != pid })
 	require.True(t, paused())
 	for _, payload := range v.client.Payloads()[before:] {
