@@ -46,7 +46,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 	}
 	n := copy(p, c.rest)
-	if c.rest = c.rest[n:]; len(c.rest) == 0 {
+	c.rest = c.rest[n:]
+	if len(c.rest) == 0 {
 		c.dropRest()
 	}
 	// While a request is answered, net/http reads one byte ahead on another

@@ -79,14 +79,16 @@ func (s *Server) useFault(t Transport, kinds ...FaultKind) (Fault, bool) {
 		return Fault{}, false
 	}
 	if f.Kind == FaultCloseAfter {
-		if s.sinceClose++; s.sinceClose < f.Count {
+		s.sinceClose++
+		if s.sinceClose < f.Count {
 			return Fault{}, false
 		}
 		s.sinceClose = 0
 	}
 	s.stats.Faults++
 	if s.fault.Times > 0 {
-		if s.fault.Times--; s.fault.Times == 0 {
+		s.fault.Times--
+		if s.fault.Times == 0 {
 			s.fault = Fault{}
 		}
 	}

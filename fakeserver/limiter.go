@@ -100,7 +100,8 @@ func (l *limiter) bucketOf(id string) *bucket {
 		return b
 	}
 	for other, b := range l.buckets {
-		if l.addTokens(b); b.tokens == l.size && len(b.line) == 0 {
+		l.addTokens(b)
+		if b.tokens == l.size && len(b.line) == 0 {
 			delete(l.buckets, other)
 		}
 	}

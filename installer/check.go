@@ -140,7 +140,8 @@ func (b *Brand) checkURL(path, text string, schemes ...string) {
 // checkIcon checks that an icon for Windows can be drawn from a file.
 func (b *Brand) checkIcon(path string) {
 	problems, err := checkSVG(path)
-	if b.problems = append(b.problems, problems...); len(problems) > 0 {
+	b.problems = append(b.problems, problems...)
+	if len(problems) > 0 {
 		return
 	}
 	var drawn *image.RGBA
@@ -192,7 +193,8 @@ func (b *Brand) checkCatalogues() {
 		return
 	}
 	whole, wrong, err := catalogue.LoadFiles(b.files)
-	if b.problems = append(b.problems, wrong...); err != nil {
+	b.problems = append(b.problems, wrong...)
+	if err != nil {
 		b.add("$.catalogue", err.Error(), "")
 	}
 	if whole == nil {

@@ -356,7 +356,8 @@ func (e *encoder) block(text []byte, tokens []token) (frames [][]byte) {
 			e.write(lengths[w.length], lengthLengths[w.length])
 		}
 		e.write(w.further, w.bits)
-		if at += t.length; at%frameSize == 0 || at == size {
+		at += t.length
+		if at%frameSize == 0 || at == size {
 			frames = append(frames, e.frame())
 		}
 	}

@@ -41,7 +41,8 @@ func TestReadingCanBeEnded(t *testing.T) {
 				require.NoError(t, err)
 				defer stdin.Close()
 				require.NoError(t, cmd.Start())
-				if input = stdin; args[len(args)-1] == fifo {
+				input = stdin
+				if args[len(args)-1] == fifo {
 					input, err = os.OpenFile(fifo, os.O_WRONLY, 0)
 					require.NoError(t, err)
 					defer input.Close()

@@ -122,7 +122,8 @@ func TestCrashesOnWindows(t *testing.T) {
 	answers := func(without int) (pid int) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			if pid = 0; runToEnd(t, child(t, d.env, "status", "--json")).code == exitOK {
+			pid = 0
+			if runToEnd(t, child(t, d.env, "status", "--json")).code == exitOK {
 				pid = d.pid()
 			}
 			return pid != 0 && pid != without

@@ -203,7 +203,8 @@ func rate(t Transport, ask probe) probe {
 		first := ""
 		for range capacity + 1 {
 			o, err := ask(ctx, r)
-			if first = cmp.Or(first, o.got); err != nil || !o.answered() || o.got != first {
+			first = cmp.Or(first, o.got)
+			if err != nil || !o.answered() || o.got != first {
 				return o, err // what waits in line is let in like the others, however long it takes (rule R80)
 			}
 		}

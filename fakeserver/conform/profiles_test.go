@@ -126,7 +126,8 @@ func TestACrowdWhileAnotherConnectionEnds(t *testing.T) {
 		require.NoError(t, err)
 		dials := 0
 		r := &run{target: target, opts: Options{Patience: time.Second, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if dials++; dials == tooManyConnections {
+			dials++
+			if dials == tooManyConnections {
 				synctest.Wait()
 				require.NoError(t, early.Close())
 				synctest.Wait()

@@ -118,7 +118,8 @@ func (r *run) try(ctx context.Context, c check) (outcome, error) {
 	case wasNotTried:
 		return skipped(string(why)), nil
 	case isGone:
-		if r.refused++; r.refused == maxRefused {
+		r.refused++
+		if r.refused == maxRefused {
 			return o, gone
 		}
 		return skipped("connection refused"), nil

@@ -258,7 +258,8 @@ func (s *stream) seen(last int) (numbers []int) {
 		_, m := s.next()
 		for _, n := range m.Clients {
 			for _, p := range n.Payloads {
-				if numbers = append(numbers, p.Seq); p.Seq == last {
+				numbers = append(numbers, p.Seq)
+				if p.Seq == last {
 					return numbers
 				}
 			}

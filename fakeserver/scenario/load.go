@@ -329,7 +329,8 @@ func (l *loader) condition(at string, c condition) {
 	if c.Present == nil {
 		return
 	}
-	switch at += ".present"; {
+	at += ".present"
+	switch {
 	case c.Device == selector{}:
 		l.report(at, `"present" needs a "device"`, "")
 	case !*c.Present && len(c.flags()) > 0:

@@ -141,7 +141,8 @@ type broken struct{ left int }
 var errFull = errors.New("the disk is full")
 
 func (b *broken) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
+	b.left -= len(p)
+	if b.left < 0 {
 		return 0, errFull
 	}
 	return len(p), nil

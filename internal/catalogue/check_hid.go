@@ -12,7 +12,8 @@ func (f *faults) hidUsage(path string, r HIDUsage, u usage) {
 	f.hex16(path+".page", r.Page)
 	f.hex16(path+".usage", r.Usage)
 	f.milliseconds(path+".debounce_ms", r.DebounceMS, 0, 5000)
-	if f.hidUsageRead(path, r, u); r.Read != "" {
+	f.hidUsageRead(path, r, u)
+	if r.Read != "" {
 		return
 	}
 	if r.Kind == HIDToggle && r.Invert {

@@ -264,7 +264,8 @@ func (f *faults) reachable(path string, r ruleAt, earlier []ruleAt) {
 		if !e.Firmware.covers(r.Firmware) || !e.covers(r.SourceKind, e.Field) {
 			continue
 		}
-		if left = remaining(left, e.OS); len(left) == 0 {
+		left = remaining(left, e.OS)
+		if len(left) == 0 {
 			f.add(path, e.path+" decides before it", "unreachable source")
 			return
 		}

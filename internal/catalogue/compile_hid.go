@@ -85,7 +85,8 @@ func (k SourceKind) hidRules(rule hid.Rule, f devices.Field, levels []string) (o
 	var anchor *Anchor
 	mute := f == devices.HardwareMute
 	base := rule
-	switch rule.Via, rule.ReportsChanges = k.Via(), k.reportsChanges(); {
+	rule.Via, rule.ReportsChanges = k.Via(), k.reportsChanges()
+	switch {
 	case k.HIDUsage != nil && k.HIDUsage.Read != "":
 		rule.Interface, rule.Query = k.HIDUsage.Interface, k.HIDUsage.query(mute)
 	case k.HIDUsage != nil:

@@ -50,7 +50,8 @@ func LoadFiles(files []string) (*Catalogue, []strictyaml.Problem, error) {
 			return nil, nil, err
 		}
 		cat, doc, wrong := decode(file, data)
-		if problems = append(problems, wrong...); cat == nil {
+		problems = append(problems, wrong...)
+		if cat == nil {
 			continue
 		}
 		if len(parts) == 0 {

@@ -26,7 +26,8 @@ func (p *Ports) UnmarshalText(text []byte) error {
 			if slices.Contains(out, port) {
 				return fmt.Errorf("port %d is listed twice", port)
 			}
-			if out = append(out, port); len(out) > maxPorts {
+			out = append(out, port)
+			if len(out) > maxPorts {
 				return fmt.Errorf("more than %d ports", maxPorts)
 			}
 		}

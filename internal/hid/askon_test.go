@@ -151,7 +151,8 @@ func TestAskOnWithoutAnAnswer(t *testing.T) {
 			w.quiet("nobody asks for ever")
 			w.happen(in("hidraw0", 2))
 			require.Equal(t, question, w.asked())
-			if w.happen(in("hidraw0", 1, 0)); name == "none" {
+			w.happen(in("hidraw0", 1, 0))
+			if name == "none" {
 				require.Equal(t, "sources[0]=unknown", w.states(), "that may have been the answer to the last question")
 				require.Equal(t, question, w.asked())
 				w.happen(in("hidraw0", 1, 0))

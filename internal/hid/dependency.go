@@ -24,7 +24,8 @@ func (s *sensor) isHeard() bool {
 func (t *Tracker) updateDependencies(at, now time.Time) {
 	for d, s := range t.sensors() {
 		was := s.missingDependency
-		if s.missingDependency = t.isMissingDependency(s); s.missingDependency && !was {
+		s.missingDependency = t.isMissingDependency(s)
+		if s.missingDependency && !was {
 			d.forget(at, now, func(other *sensor) bool { return other == s })
 		} else if was && !s.missingDependency {
 			d.ask(AtAttach, now, func(other *sensor) bool { return other == s })

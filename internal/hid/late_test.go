@@ -88,7 +88,8 @@ func (l *lagging) until(end time.Time) {
 			l.now = end
 			return
 		}
-		if l.now = next; answers && !next.Before(l.open[0].at) {
+		l.now = next
+		if answers && !next.Before(l.open[0].at) {
 			l.answer()
 		}
 		l.tr.Expire(l.now)
@@ -124,7 +125,8 @@ func TestLateAnswersAreNotTakenForOthers(t *testing.T) {
 					if l.now.Sub(changed) > 2*time.Second && l.states() != "sources[0]=unknown" {
 						require.Equal(t, want, l.states(), "seed %d", seed)
 					}
-					if l.deaf = false; rng.IntN(3) > 0 {
+					l.deaf = false
+					if rng.IntN(3) > 0 {
 						l.state, changed = l.state^1, l.now
 						l.apply(in("hidraw0", 9, 0))
 					}

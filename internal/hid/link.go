@@ -24,7 +24,8 @@ func (t *Tracker) links() map[unit]devices.Tri {
 	out := make(map[unit]devices.Tri)
 	for u, states := range states {
 		for _, l := range t.rules.links[u.product] {
-			if out[u] = linkState(l, states); out[u].Known() {
+			out[u] = linkState(l, states)
+			if out[u].Known() {
 				break
 			}
 		}

@@ -84,7 +84,8 @@ func (h *plainHeadset) hear(i int, id byte, v devices.Tri, now time.Time) {
 			h.forget()
 		}
 		h.wasUp = h.wasUp || v == devices.True
-		if h.link = v; cameUp && h.there[0] {
+		h.link = v
+		if cameUp && h.there[0] {
 			h.toggle = devices.False
 		}
 	case 5:

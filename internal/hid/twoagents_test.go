@@ -81,7 +81,8 @@ func TestTwoAgentsLookUpFeaturesAtOneMoment(t *testing.T) {
 		}
 		for _, q := range requests {
 			a := long(q[0], q[1], q[2], q[3])
-			if a[4] = value[q[2]]; q[2] == 0 {
+			a[4] = value[q[2]]
+			if q[2] == 0 {
 				a[4] = index[[2]byte{q[4], q[5]}]
 			}
 			for _, w := range both {

@@ -55,7 +55,8 @@ func TestSetAsideThatIsBrokenOff(t *testing.T) {
 		require.NoError(t, os.WriteFile(path+nextSuffix, []byte("half of an older one, which was longer"), 0o600))
 		left := renames
 		rename = func(from, to string) error {
-			if left--; left < 0 {
+			left--
+			if left < 0 {
 				panic(powerCut)
 			}
 			return os.Rename(from, to)
@@ -85,7 +86,8 @@ func TestSetAsideThatFails(t *testing.T) {
 	for failing := range 2 {
 		n := 0
 		rename = func(from, to string) error {
-			if n++; n == failing+1 {
+			n++
+			if n == failing+1 {
 				return fails
 			}
 			return os.Rename(from, to)

@@ -140,7 +140,8 @@ func (p *Process) DialIPC(ctx context.Context, name string) (net.Conn, local.Pro
 	found := false
 	c, err := p.dial(ctx, addr, func() *Listener {
 		f := p.net.files[name]
-		if found = f != nil && (f.ln == nil || !f.ln.hidden); !found {
+		found = f != nil && (f.ln == nil || !f.ln.hidden)
+		if !found {
 			return nil
 		}
 		return f.ln

@@ -149,7 +149,8 @@ const maxText = 500
 func clean(s string) string {
 	n := 0
 	for at := range s {
-		if n++; n > maxText {
+		n++
+		if n > maxText {
 			return texts.Clean(s[:at]) + "…"
 		}
 	}

@@ -107,7 +107,8 @@ func (b *builder) timeline() Timeline {
 		Ticks: c.ticks(), Groups: c.groups(), Legend: b.legend(),
 	}
 	var older int
-	if out.Rows, older = b.rows(); older > 0 {
+	out.Rows, older = b.rows()
+	if older > 0 {
 		out.Older = b.text("report.timeline.older", texts.Args{"n": strconv.Itoa(older)})
 	}
 	if t.Omitted {
@@ -166,7 +167,8 @@ func (c chart) position(at time.Time) float64 {
 // groups returns the lanes in the order in which they are drawn: what clients have accepted comes below what was reported.
 func (c chart) groups() (list []Group) {
 	add := func(group string, lane Lane, l timeline.Lane) {
-		if lane.Segments = c.segments(l); len(lane.Segments) == 0 {
+		lane.Segments = c.segments(l)
+		if len(lane.Segments) == 0 {
 			return
 		}
 		i := slices.IndexFunc(list, func(g Group) bool { return g.Name == group })

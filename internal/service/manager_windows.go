@@ -156,7 +156,8 @@ func (m *manager) Uninstall(ctx context.Context) (p Plan, err error) {
 		if err != nil {
 			return nil, err
 		}
-		switch there = there || reg.command != nil; {
+		there = there || reg.command != nil
+		switch {
 		case reg.foreign != "":
 			p = append(p, leaving(s.path(), reg.foreign))
 		case reg.command != nil:
@@ -245,7 +246,8 @@ func (m *manager) starting() (Plan, error) {
 		if is, err = service.running(); err != nil {
 			return nil, err
 		}
-		if is = !is; is {
+		is = !is
+		if is {
 			return Plan{service.start(), {"wait until the agent answers", func(ctx context.Context) error { return m.awaitReady(ctx, nil) }}}, nil
 		}
 	}

@@ -55,7 +55,8 @@ func NewNotifier(getenv func(string) string) *Notifier {
 // inherited from somebody else's service, such as the desktop's, and nothing is reported. Run returns when ctx ends. It reports that the
 // agent stops, unless goesOn says that a newer program takes the place of this process.
 func (n *Notifier) Run(ctx context.Context, answers func(), goesOn func() bool, log *slog.Logger) {
-	if answers(); ctx.Err() == nil {
+	answers()
+	if ctx.Err() == nil {
 		err := n.send("READY=1")
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 			log.Debug("no service manager listens where NOTIFY_SOCKET says", "reason", err)
@@ -73,7 +74,8 @@ func (n *Notifier) Run(ctx context.Context, answers func(), goesOn func() bool, 
 		} else {
 			context.AfterFunc(ctx, stop)
 			for wait() == nil {
-				if answers(); ctx.Err() != nil {
+				answers()
+				if ctx.Err() != nil {
 					break
 				}
 				if err := n.send(alive); err != nil {

@@ -71,7 +71,8 @@ func TestHungAgentFallsSilent(t *testing.T) {
 		hangs := make(chan struct{})
 		var asked int
 		go n.Run(ctx, func() {
-			if asked++; asked == 3 {
+			asked++
+			if asked == 3 {
 				<-hangs
 			}
 		}, goesOn(false), slog.New(slog.DiscardHandler))

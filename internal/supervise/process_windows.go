@@ -89,7 +89,8 @@ func stopEvent(token windows.Token) (name, list, sid string, err error) {
 	if err != nil {
 		return "", "", "", fmt.Errorf("the user of a session: %w", err)
 	}
-	if sid = user.User.Sid.String(); token == 0 {
+	sid = user.User.Sid.String()
+	if token == 0 {
 		return `Local\sidetone-stop-` + rand.Text(), "", sid, nil
 	}
 	const synchronize = "0x00100000"

@@ -192,14 +192,16 @@ func (s *Supervisor) Run(ctx context.Context, hints <-chan struct{}) {
 
 // listSessions lists the sessions, and starts and ends agents accordingly.
 func (s *Supervisor) listSessions() {
-	if s.listAt = (time.Time{}); s.ending {
+	s.listAt = (time.Time{})
+	if s.ending {
 		return
 	}
 	all, err := s.Machine.Sessions()
 	if err != nil {
 		s.Log.Warn("the users' sessions are assumed to be unchanged", "err", err)
 	}
-	if s.listWait = min(max(2*s.listWait, lookAgain), maxWait); err == nil {
+	s.listWait = min(max(2*s.listWait, lookAgain), maxWait)
+	if err == nil {
 		s.listWait = 0
 	} else {
 		s.listAt = time.Now().Add(s.listWait)
@@ -293,11 +295,13 @@ func (s *Supervisor) ended(e end) {
 	case cutOff(e.code):
 		on = onCutOff
 	}
-	if e.last = 0; Crashed(e.code) {
+	e.last = 0
+	if Crashed(e.code) {
 		e.last = e.code
 	}
 	s.Log.Info("the agent has ended", "session", e.session.ID, "code", e.code)
-	if s.apply(e.agent, on); e.state == down && s.Down != nil {
+	s.apply(e.agent, on)
+	if e.state == down && s.Down != nil {
 		s.Down(e.session, e.code)
 	}
 }
@@ -333,7 +337,8 @@ func (s *Supervisor) handleDue() {
 			}
 			s.apply(a, onOverdue)
 		default:
-			if s.listSessions(); s.agents[a.session] == a {
+			s.listSessions()
+			if s.agents[a.session] == a {
 				s.apply(a, onDue)
 			}
 		}

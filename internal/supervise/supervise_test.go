@@ -133,13 +133,15 @@ func (p *fakeAgent) Answers() Answer {
 func (p *fakeAgent) Wait() int { return <-p.exit }
 
 func (p *fakeAgent) Ask() {
-	if p.asked.Store(true); !p.hanging.Load() {
+	p.asked.Store(true)
+	if !p.hanging.Load() {
 		p.exit <- 0
 	}
 }
 
 func (p *fakeAgent) Kill() {
-	if p.killed.Store(true); !p.stuck.Load() {
+	p.killed.Store(true)
+	if !p.stuck.Load() {
 		p.exit <- 1
 	}
 }

@@ -58,7 +58,8 @@ func (b *Bus) Folder() string { return filepath.Dir(b.socket) }
 func (b *Bus) Start() {
 	b.tb.Helper()
 	must := func(err error) {
-		if b.tb.Helper(); err != nil {
+		b.tb.Helper()
+		if err != nil {
 			b.tb.Fatal(err)
 		}
 	}

@@ -46,7 +46,8 @@ func (r *expectedFailure) note(failed bool, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = r.failed || failed
-	if text = strings.TrimSpace(text); text != "" {
+	text = strings.TrimSpace(text)
+	if text != "" {
 		r.said = append(r.said, text)
 	}
 }

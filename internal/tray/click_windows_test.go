@@ -45,7 +45,8 @@ func TestEachRowCanBeClicked(t *testing.T) {
 			for _, row := range at {
 				s.click(open, row)
 				info, _ := rowOf(open, row)
-				if open = info.submenu; open != 0 {
+				open = info.submenu
+				if open != 0 {
 					testlab.Eventually(t, "the row's menu is open", func() bool { return slices.Contains(s.popups(), open) })
 				}
 			}

@@ -70,7 +70,8 @@ func (r *row) draw(next item, open bool) (changed bool) {
 	case next.Text == "":
 		r.item.Hide()
 	}
-	if r.text = next.Text; r.text == "" {
+	r.text = next.Text
+	if r.text == "" {
 		return false
 	}
 	if next.Text != last {

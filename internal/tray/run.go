@@ -197,7 +197,8 @@ func (t *tray) draw(ctx context.Context) {
 		case change := <-t.changes:
 			before := t.view
 			change(&t.view)
-			if t.newer = t.programReplaced(); t.newer {
+			t.newer = t.programReplaced()
+			if t.newer {
 				t.quit()
 				return
 			}

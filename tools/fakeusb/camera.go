@@ -248,7 +248,8 @@ func (f *frameSource) next(ctx context.Context, room int) ([]byte, error) {
 	for i := range payload[headerLen:] {
 		payload[headerLen+i] = grey
 	}
-	if f.sent += size; f.sent == frameSize {
+	f.sent += size
+	if f.sent == frameSize {
 		payload[1] |= endOfFrame
 		f.sent, f.toggle = 0, f.toggle^1
 	}

@@ -59,7 +59,8 @@ func (p *Parser) passFrame(size uint64) state {
 // closeOfOneByte reads the mask and the content of a close that has half a code, which is an error of the protocol. It is passed on
 // with a code that everybody takes for one.
 func closeOfOneByte(p *Parser, b byte) state {
-	if p.frame = append(p.frame, b); len(p.frame) < 2+maskSize+1 {
+	p.frame = append(p.frame, b)
+	if len(p.frame) < 2+maskSize+1 {
 		return closeOfOneByte
 	}
 	mask := p.frame[2 : 2+maskSize]

@@ -83,7 +83,8 @@ func (p *Parser) Feed(data []byte) ([]byte, *Refusal) {
 			data, p.left = data[n:], p.left-uint64(n)
 			continue
 		}
-		if p.state = p.state(p, data[0]); p.state == nil {
+		p.state = p.state(p, data[0])
+		if p.state == nil {
 			p.why.Method, p.why.Target = p.head.method, string(p.head.target)
 			return nil, &p.why
 		}
@@ -99,7 +100,8 @@ func (p *Parser) refuse(reason string) state {
 
 // count counts a byte of a path, name or value.
 func (p *Parser) count(next state) state {
-	if p.head.counted++; p.head.counted >= maxCounted {
+	p.head.counted++
+	if p.head.counted >= maxCounted {
 		p.why = Refusal{Answer: TooLarge, Reason: "path, names and values of the head have 16 KiB or more"}
 		return nil
 	}
@@ -343,7 +345,8 @@ func (p *Parser) endField() state {
 	default:
 		h.fields = append(h.fields, p.field)
 	}
-	if h.count++; h.count > maxFields {
+	h.count++
+	if h.count > maxFields {
 		p.why = Refusal{Answer: TooLarge, Reason: "a head of more than 1000 fields"}
 		return nil
 	}
@@ -402,7 +405,8 @@ func beginChunk(p *Parser, b byte) state {
 func chunkSize(p *Parser, b byte) state {
 	switch {
 	case isHex(b):
-		if p.word = append(bytes.TrimLeft(p.word, "0"), b); len(p.word) > 16 {
+		p.word = append(bytes.TrimLeft(p.word, "0"), b)
+		if len(p.word) > 16 {
 			return p.refuse("a chunk that is too large")
 		}
 		return chunkSize

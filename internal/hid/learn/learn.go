@@ -142,7 +142,8 @@ func distinct(list []candidate) (out []candidate) {
 
 // unconditional returns the report without its conditions.
 func unconditional(r catalogue.HIDReport) catalogue.HIDReport {
-	if r.When = nil; r.Value != nil {
+	r.When = nil
+	if r.Value != nil {
 		v := *r.Value
 		v.Valid = nil
 		r.Value = &v

@@ -239,7 +239,8 @@ func TestLearnToggleWithStatus(t *testing.T) {
 	n := 0
 	s.act(8, func(muted bool) {
 		s.sends("hidraw0", []byte{1, 1}, []byte{1, 0})
-		if n++; n != 2 && n != 7 {
+		n++
+		if n != 2 && n != 7 {
 			s.sends("hidraw0", []byte{2, 50, bit(muted)})
 		}
 	}, nil, nil)

@@ -157,7 +157,8 @@ func (l *analysis) level(c subset, col column, v catalogue.ByteValue, form form)
 	on, off := meaningsOf(v)
 	cand.Why = fmt.Sprintf("%s%s: %s is %s whenever you said muted and %s whenever not", c.name(), conditions(c.when), location(v), on, off)
 	mask := maskOf(v.Mask)
-	if cand.rank.excess = l.excessChanges(col, v); cand.rank.excess > 0 {
+	cand.rank.excess = l.excessChanges(col, v)
+	if cand.rank.excess > 0 {
 		cand.doubt("it changed back and forth within a phase; press mute once for each step, and do not hold it")
 	}
 	if len(c.reports) > 0 && c.reports[0].phase > 0 {

@@ -21,7 +21,8 @@ func (l *analysis) toggles(c subset) []candidate {
 		excluded := c.keys[at] | l.counters(c, col, at, up|down)
 		up, down = up&^excluded, down&^excluded
 		if v, ok := button(up, down); ok {
-			if v.Byte = at; !l.mayBeChance(c, col, up|down) {
+			v.Byte = at
+			if !l.mayBeChance(c, col, up|down) {
 				out = append(out, l.toggle(c, &v, bitForm))
 			}
 		} else if c.keys[at] == 0 && (len(c.when) == 0 || len(col.values()) <= maxDistinct) {

@@ -66,7 +66,8 @@ func QuotedWords(line string) (words []string, err error) {
 		case r == '\\':
 			escaped = true
 		default:
-			if quoted = !quoted; !quoted {
+			quoted = !quoted
+			if !quoted {
 				words = append(words, strings.ReplaceAll(word.String(), "%%", "%"))
 				word.Reset()
 			}

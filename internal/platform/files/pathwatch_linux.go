@@ -76,7 +76,8 @@ func (w *PathWatch) step(ready *oneShot) func() error {
 		if err != nil {
 			return fmt.Errorf("watch files: %w", err)
 		}
-		if again = w.concerned(buf[:n]); again {
+		again = w.concerned(buf[:n])
+		if again {
 			w.changed()
 		}
 		return linux.ErrBurst

@@ -16,7 +16,8 @@ func TestABurstIsReadOnce(t *testing.T) {
 		require.NoError(t, err)
 		start, reads := time.Now(), 0
 		r := StartReader(file, func() error {
-			if reads++; reads > 20 {
+			reads++
+			if reads > 20 {
 				return os.ErrClosed
 			}
 			return ErrBurst
@@ -32,7 +33,8 @@ func TestAPauseEndsWithItsReader(t *testing.T) {
 		require.NoError(t, err)
 		start, reads := time.Now(), 0
 		r := StartReader(file, func() error {
-			if reads++; reads > 1 {
+			reads++
+			if reads > 1 {
 				return os.ErrClosed
 			}
 			return ErrBurst

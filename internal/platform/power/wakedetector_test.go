@@ -93,7 +93,8 @@ func TestAPauseBetweenTwoClocksIsNoSleep(t *testing.T) {
 	b := newBed()
 	boot, reads := b.clocks.boot, 0
 	b.clocks.boot = func() time.Duration {
-		if reads++; reads%3 != 2 {
+		reads++
+		if reads%3 != 2 {
 			b.awake += 3 * sleepMin
 		}
 		return boot()

@@ -139,7 +139,8 @@ func holdDevices(t *testing.T) {
 	t.Cleanup(func() {
 		plugging.Lock()
 		defer plugging.Unlock()
-		if users--; users == 0 {
+		users--
+		if users == 0 {
 			require.NoError(t, alone.Unlock())
 		}
 	})

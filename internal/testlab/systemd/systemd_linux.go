@@ -58,7 +58,8 @@ func Boot(tb testing.TB) *Machine {
 	tb.Helper()
 	m := &Machine{tb: tb, Share: tb.TempDir()}
 	must := func(err error) {
-		if tb.Helper(); err != nil {
+		tb.Helper()
+		if err != nil {
 			tb.Fatalf("boot systemd: %v; is all there that `make deps` installs?", err)
 		}
 	}

@@ -265,7 +265,8 @@ type value struct {
 func values(b []byte) (all []value) {
 	for len(b) >= 8 {
 		size, kind := uint64(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
-		if b = b[8:]; size > uint64(len(b)) {
+		b = b[8:]
+		if size > uint64(len(b)) {
 			return all
 		}
 		all = append(all, value{kind, b[:size]})

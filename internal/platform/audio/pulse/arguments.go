@@ -35,7 +35,8 @@ func argumentValue(s string) (value, rest string, closed bool) {
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '\\':
-			if i++; i == len(s) {
+			i++
+			if i == len(s) {
 				return "", "", false
 			}
 			b.WriteByte(s[i])

@@ -106,7 +106,8 @@ var enumeratorClass = sync.OnceValue(func() *com.Class {
 			return of(i).call("GetDefaultAudioEndpoint", func(p part) uintptr {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				if p.id = p.chosen[uint32(flow) == 1]; p.id == "" {
+				p.id = p.chosen[uint32(flow) == 1]
+				if p.id == "" {
 					return notFound
 				}
 				return create(deviceClass(), p, out)
