@@ -25,33 +25,35 @@ type bare struct {
 	sent     bool            // the mute that was sent last
 }
 
-// bareProgram returns a program that runs follow until ctx ends. Its last three arguments are the transport, the client's
-// address and the folder of the payloads; follow gets those before.
-func bareProgram(follow func(context.Context, *bare, []string) error) func(context.Context, []string) error {
-	return func(ctx context.Context, args []string) error {
-		n := len(args) - 3
-		if n < 1 {
-			return errors.New("a bare path needs what to follow, a transport, an address and a folder")
-		}
-		w, err := wireTo(ctx, fakeserver.Transport(args[n]), args[n+1])
+// bareArgument as its first argument makes this program a bare path instead of the bench: the least that could do the agent's job,
+// and the baseline of most figures.
+const bareArgument = "bare-path"
+
+// runBare follows the lab's headset until ctx ends. args are what to follow, the transport, the client's address and the folder of
+// the payloads.
+func runBare(ctx context.Context, args []string) error {
+	n := len(args) - 3
+	if n < 1 {
+		return errors.New("a bare path needs what to follow, a transport, an address and a folder")
+	}
+	w, err := wireTo(ctx, fakeserver.Transport(args[n]), args[n+1])
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	defer context.AfterFunc(ctx, func() { _ = w.Close() })()
+	b := &bare{wire: w, messages: make(map[bool][]byte)}
+	for _, mute := range []bool{false, true} {
+		payload, err := os.ReadFile(payloadFile(args[n+2], mute))
 		if err != nil {
 			return err
 		}
-		defer w.Close()
-		defer context.AfterFunc(ctx, func() { _ = w.Close() })()
-		b := &bare{wire: w, messages: make(map[bool][]byte)}
-		for _, mute := range []bool{false, true} {
-			payload, err := os.ReadFile(payloadFile(args[n+2], mute))
-			if err != nil {
-				return err
-			}
-			b.messages[mute] = w.prepare(payload)
-		}
-		if err := follow(ctx, b, args[:n]); ctx.Err() == nil {
-			return err
-		}
-		return nil
+		b.messages[mute] = w.frame(payload)
 	}
+	if err := follow(ctx, b, args[:n]); ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 func (b *bare) report(mute bool) error {
@@ -62,7 +64,7 @@ func (b *bare) report(mute bool) error {
 // bareID is the application id of the bare path. It is not the agent's, which has tokens of its own.
 const bareID = "210987654321098765"
 
-// wire is a connection on which a client has said READY, if the transport has that, and to which prepared messages are
+// wire is a connection on which a client has said READY, and to which prepared messages are
 // written: the least that one can do.
 type wire struct {
 	net.Conn
@@ -90,36 +92,33 @@ func wireTo(ctx context.Context, over fakeserver.Transport, address string) (*wi
 		_ = c.Close()
 		return nil, fmt.Errorf("greet the client over %s: %w", over, err)
 	}
-	if over != fakeserver.HTTP {
-		go func() { _, _ = io.Copy(io.Discard, w.in) }()
-	}
+	go func() { _, _ = io.Copy(io.Discard, w.in) }()
 	return w, nil
 }
 
-// greet returns when the client has said READY or, over HTTP, has answered a request.
+// greet returns when the client has said READY.
 func (w *wire) greet() error {
-	switch w.over {
-	case fakeserver.IPC:
+	if w.over == fakeserver.IPC {
 		const handshake, message = 0, 1
-		if _, err := w.Write(ipcFrame(handshake, []byte(`{"v":1,"client_id":"`+bareID+`"}`))); err != nil {
+		if err := w.send(ipcFrame(handshake, []byte(`{"v":1,"client_id":"`+bareID+`"}`))); err != nil {
 			return err
 		}
 		return w.expect(message)
-	case fakeserver.WebSocket:
-		err := w.exchange([]byte("GET /?v=1&encoding=json&client_id=" + bareID + " HTTP/1.1\r\nHost: " + w.host() + "\r\n" +
-			"Connection: Upgrade\r\nUpgrade: websocket\r\n" +
-			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c2lkZXRvbmUncyBiZW5jaA==\r\n\r\n"))
-		if err != nil {
-			return err
-		}
-		const wholeText = 0x81
-		return w.expect(wholeText)
-	default: // any path but /rpc is answered by every client, and costs nothing
-		return w.exchange([]byte("GET / HTTP/1.1\r\nHost: " + w.host() + "\r\n\r\n"))
 	}
+	err := w.send([]byte("GET /?v=1&encoding=json&client_id=" + bareID + " HTTP/1.1\r\nHost: " + w.RemoteAddr().String() + "\r\n" +
+		"Connection: Upgrade\r\nUpgrade: websocket\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c2lkZXRvbmUncyBiZW5jaA==\r\n\r\n"))
+	if err != nil {
+		return err
+	}
+	reply, err := http.ReadResponse(w.in, nil)
+	if err != nil {
+		return err
+	}
+	_ = reply.Body.Close() // there is none
+	const wholeText = 0x81
+	return w.expect(wholeText)
 }
-
-func (w *wire) host() string { return w.RemoteAddr().String() }
 
 // expect reads the first byte of a message, which tells its kind.
 func (w *wire) expect(kind byte) error {
@@ -130,39 +129,16 @@ func (w *wire) expect(kind byte) error {
 	return err
 }
 
-// exchange sends a request over HTTP and waits for the answer, which may take as long as the
-// client likes: closing the wire ends the wait.
-func (w *wire) exchange(request []byte) error {
-	if _, err := w.Write(request); err != nil {
-		return err
-	}
-	reply, err := http.ReadResponse(w.in, nil)
-	if err != nil || reply.StatusCode == http.StatusSwitchingProtocols {
-		return err
-	}
-	defer reply.Body.Close()
-	_, err = io.Copy(io.Discard, reply.Body)
-	return err
-}
-
-// prepare returns the message for a payload, which send takes.
-func (w *wire) prepare(payload []byte) []byte {
-	switch w.over {
-	case fakeserver.IPC:
+// frame returns the message for a payload, which send takes.
+func (w *wire) frame(payload []byte) []byte {
+	if w.over == fakeserver.IPC {
 		return ipcFrame(1, payload)
-	case fakeserver.WebSocket:
-		return webSocketFrame(payload)
-	default:
-		return append(fmt.Appendf(nil, "POST /rpc?v=1&client_id=%s HTTP/1.1\r\nHost: %s\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", bareID, w.host(), len(payload)), payload...)
 	}
+	return webSocketFrame(payload)
 }
 
 // send writes with a deadline that does not outlive it: its timer would wake an idle process.
 func (w *wire) send(message []byte) error {
-	if w.over == fakeserver.HTTP {
-		return w.exchange(message)
-	}
 	_ = w.SetWriteDeadline(time.Now().Add(stepLimit))
 	_, err := w.Write(message)
 	_ = w.SetWriteDeadline(time.Time{})

@@ -19,40 +19,34 @@ const (
 	warmUp       = 10 // changes of each round that do not count
 )
 
-// measureChanges presses the headset's mute button and measures the time until the client has the
-// whole payload, through the agent and through the bare path.
-func measureChanges(setups ...setup) func(context.Context, *bench, []*lab) []row {
-	return func(ctx context.Context, b *bench, labs []*lab) (rows []row) {
-		for _, s := range setups {
-			b.step = fmt.Sprintf("over %s", s.transports[0])
-			for _, l := range labs {
+// measureMute presses the headset's mute button and measures the time until the client has the whole payload, through the agent and
+// through the bare path.
+func measureMute(labs ...openLab) func(context.Context, *bench) []row {
+	return func(ctx context.Context, b *bench) (rows []row) {
+		for _, open := range labs {
+			l := open(ctx, b)
+			for _, s := range []setup{overIPC, overWebSocket} {
 				took := inTurns(ctx, 10, l.changes(l.agent, s), l.changes(l.bare, s))
-				what := fmt.Sprintf("%s over %s to payload complete at the client", l.what, s.transports[0])
-				rows = append(rows, took.row(what, 50, "bare path", l.p50), took.row(what, 99, "bare path", l.p99))
+				what := fmt.Sprintf("mute on %s over %s to payload complete at the client", l.kind, s.over())
+				rows = append(rows, took.row(what, 50, "bare path", l.ratio), took.row(what, 99, "bare path", 2))
 			}
 		}
-		b.step, rows[0].note = "", labs[0].note
 		return rows
 	}
 }
 
 // changes is a round in which a program is started and the button pressed. It returns how long each press took.
 func (l *lab) changes(program func(*place) command, s setup) round {
-	return l.round(program, s, func(ctx context.Context, c *child, n int) sample { return c.alternate(ctx, n, l.press) })
-}
-
-// round is a round in which a program is started and the mute changed n times.
-func (l *lab) round(program func(*place) command, s setup, change func(ctx context.Context, c *child, n int) sample) round {
 	return func(ctx context.Context) sample {
 		c := l.start(ctx, program, s)
 		defer c.stop()
 		l.check(signal.Sleep(ctx, afterStart))
-		return change(ctx, c, pick(l.bench, 40, 10))
+		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
 	}
 }
 
 // alternate sets the mute n times, an even number, after some changes that warm up, and returns how
-// long each took to arrive at the last of the clients. It ends unmuted.
+// long each took to arrive at the client. It ends unmuted.
 func (c *child) alternate(ctx context.Context, n int, set func(ctx context.Context, mute bool) error) sample {
 	var took sample
 	for i := range warmUp + n {

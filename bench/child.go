@@ -20,7 +20,7 @@ type command struct {
 	args, env []string
 }
 
-// child is a running agent or bare path, and the clients that it reports to.
+// child is a running agent or bare path, and the client that it reports to.
 type child struct {
 	name string
 	cmd  *exec.Cmd
@@ -28,20 +28,16 @@ type child struct {
 	*bench
 	*place
 	began   time.Time       // right before it was started
-	first   time.Duration   // from then until its clients had the headset
 	waiting context.Context // ends when the program does
 }
 
-// start starts the clients and a program, and waits until it has reported the headset to each.
+// start starts a client and a program, and waits until it has reported the headset.
 func (b *bench) start(ctx context.Context, program func(*place) command, s setup) *child {
 	p, err := s.open(b.dir)
 	b.check(err)
 	c := b.startAlone(p, program(p))
-	for _, cl := range c.clients {
-		if err := c.await(ctx, cl, "its first payload", lists); err != nil {
-			b.check(errors.Join(err, c.end()))
-		}
-		c.first = max(c.first, cl.last.Time.Sub(c.began))
+	if err := c.await(ctx, "its first payload", lists); err != nil {
+		b.check(errors.Join(err, c.end()))
 	}
 	return c
 }
@@ -78,19 +74,20 @@ func (c *child) run(what command) error {
 	return nil
 }
 
-// await returns when a client has got the next payload that is wanted, which is then its last.
-func (c *child) await(ctx context.Context, cl *client, what string, wanted func(fakeserver.Payload) bool) error {
+// await returns when the client has got the next payload that is wanted, which is then its last.
+func (c *child) await(ctx context.Context, what string, wanted func(fakeserver.Payload) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepLimit, fmt.Errorf("not within %s", stepLimit))
 	defer cancel()
 	both, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(c.waiting, func() { stop(context.Cause(c.waiting)) })()
 	for {
-		p, err := cl.WaitPayload(both, cl.last.Seq)
+		p, err := c.client.WaitPayload(both, c.last.Seq)
 		if err != nil {
-			return fmt.Errorf("wait for the %s to send %s: %w: %w; its last words:\n%s", c.name, what, err, context.Cause(both), c.tail())
+			return fmt.Errorf("wait for the %s to send %s over %s: %w: %w; its last words:\n%s",
+				c.name, what, c.over(), err, context.Cause(both), c.tail())
 		}
-		cl.last = p
+		c.last = p
 		if p.Err != nil {
 			return fmt.Errorf("the client does not accept what the %s sends: %w", c.name, p.Err)
 		}
@@ -100,18 +97,13 @@ func (c *child) await(ctx context.Context, cl *client, what string, wanted func(
 	}
 }
 
-// awaitMute returns when every client has the mute, with the payload that brought it to the slowest.
-func (c *child) awaitMute(ctx context.Context, mute bool) (slowest fakeserver.Payload) {
+// awaitMute returns when the client has the mute, with the payload that brought it.
+func (c *child) awaitMute(ctx context.Context, mute bool) fakeserver.Payload {
 	wanted := func(p fakeserver.Payload) bool { return mutes(p, mute) }
-	for _, cl := range c.clients {
-		if !wanted(cl.last) {
-			c.check(c.await(ctx, cl, fmt.Sprintf("the mute %t", mute), wanted))
-		}
-		if cl.last.Time.After(slowest.Time) {
-			slowest = cl.last
-		}
+	if !wanted(c.last) {
+		c.check(c.await(ctx, fmt.Sprintf("the mute %t", mute), wanted))
 	}
-	return slowest
+	return c.last
 }
 
 func (c *child) usage() usage {

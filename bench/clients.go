@@ -11,93 +11,72 @@ import (
 	"sidetone/fakeserver"
 )
 
-// setup is which clients a program finds, and the agent's settings for them.
+// setup is which client a program finds, and the agent's settings for it.
 type setup struct {
 	transports []fakeserver.Transport // the agent's setting; the bare path takes the first
-	clients    int
-	options    fakeserver.Options // of each client; the bench chooses the port and the folder
-	socket     bool               // each client has an IPC socket
+	socket     bool                   // the client is a desktop client, with an IPC socket; else it follows the specification
 }
 
 var (
-	overWebSocket = setup{transports: []fakeserver.Transport{fakeserver.WebSocket}, clients: 1}
-	overIPC       = setup{
-		transports: []fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP}, clients: 1,
-		options: fakeserver.Options{Profile: fakeserver.Desktop}, socket: true,
-	}
+	overWebSocket = setup{[]fakeserver.Transport{fakeserver.WebSocket}, false}
+	overIPC       = setup{[]fakeserver.Transport{fakeserver.IPC, fakeserver.WebSocket, fakeserver.HTTP}, true}
 )
 
-// place is where the clients of one program listen, and no others.
+func (s setup) over() fakeserver.Transport { return s.transports[0] }
+
+// place is where the client of one program listens, and no other.
 type place struct {
 	setup
-	folder  string // for IPC sockets
-	clients []*client
+	folder string // for IPC sockets
+	client *fakeserver.Server
+	last   fakeserver.Payload // that was looked at
 }
 
-type client struct {
-	*fakeserver.Server
-	last fakeserver.Payload // that was looked at
-}
-
-// open starts the clients.
+// open starts the client.
 func (s setup) open(dir string) (*place, error) {
 	folder, err := socketFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for sockets: %w", err)
 	}
+	o := fakeserver.Options{Ports: []int{0}}
+	if s.socket {
+		o.Profile, o.IPCDir = fakeserver.Desktop, folder
+	}
 	p := &place{setup: s, folder: folder}
-	for range s.clients {
-		o := s.options
-		o.Ports = []int{0}
-		if s.socket {
-			o.IPCDir = folder
-		}
-		server, err := fakeserver.Start(o)
-		if err != nil {
-			return nil, errors.Join(err, p.close())
-		}
-		p.clients = append(p.clients, &client{Server: server})
+	if p.client, err = fakeserver.Start(o); err != nil {
+		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
 func (p *place) close() error {
-	for _, c := range p.clients {
-		_ = c.Close() // has no error
+	if p.client != nil {
+		_ = p.client.Close() // has no error
 	}
 	return os.RemoveAll(p.folder)
 }
 
 // settings returns the agent's settings as environment variables. It must not find the user's own clients.
 func (p *place) settings() []string {
-	var ports, transports []string
-	for _, c := range p.clients {
-		ports = append(ports, fmt.Sprint(c.Port()))
-	}
+	var transports []string
 	for _, t := range p.transports {
 		transports = append(transports, string(t))
 	}
-	env := []string{
-		"SIDETONE_RPC_PORTS=" + strings.Join(ports, ","),
+	return []string{
+		fmt.Sprintf("SIDETONE_RPC_PORTS=%d", p.client.Port()),
 		"SIDETONE_RPC_IPC_FOLDERS=" + p.folder,
 		"SIDETONE_RPC_TRANSPORTS=" + strings.Join(transports, ","),
-		"SIDETONE_CONTROL_SOCKET=" + p.controlSocket(),
+		"SIDETONE_CONTROL_SOCKET=" + p.folder + controlName,
 		"XDG_RUNTIME_DIR=" + p.folder, // several agents of one application run at once
 		"XDG_STATE_HOME=" + p.folder,  // and none may know a client from before
 	}
-	if p.options.Refill > 0 {
-		env = append(env, "SIDETONE_RPC_TOKEN_EVERY="+p.options.Refill.String())
-	}
-	return env
 }
 
-func (p *place) controlSocket() string { return p.folder + controlName }
-
-func (c *client) address(over fakeserver.Transport) string {
+func (p *place) address(over fakeserver.Transport) string {
 	if over == fakeserver.IPC {
-		return c.IPCPath()
+		return p.client.IPCPath()
 	}
-	return fmt.Sprintf("127.0.0.1:%d", c.Port())
+	return fmt.Sprintf("127.0.0.1:%d", p.client.Port())
 }
 
 func lists(p fakeserver.Payload) bool { return len(p.Devices) > 1 }

@@ -9,12 +9,8 @@ import (
 	"sidetone/internal/platform/windows/com"
 )
 
-// coreAudioBare is the first argument of the bare path from Core Audio.
-const coreAudioBare = "bare-path"
-
 // openCoreAudio plugs a headset into the stand-in for Core Audio, which tools/windows/bench.sh has installed.
 func openCoreAudio(ctx context.Context, b *bench) *lab {
-	b.step = "prepare Core Audio"
 	shared, err := wasapitest.Open()
 	b.check(err)
 	headset := wasapitest.Headset700()
@@ -25,18 +21,17 @@ func openCoreAudio(ctx context.Context, b *bench) *lab {
 	volume, err := wasapitest.OpenVolume(headset[0].ID)
 	b.check(err)
 	l := &lab{
-		bench: b, kind: "Core Audio", what: "mute on Core Audio by another process", p50: limit{ratio: 1.5}, p99: limit{ratio: 2},
+		bench: b, kind: "Core Audio by another process", ratio: 1.5,
 		press:    func(_ context.Context, mute bool) error { return volume.SetMute(mute) },
-		bareArgs: []string{coreAudioBare, headset[0].ID},
+		bareArgs: []string{headset[0].ID},
 	}
 	l.useExample(os.Environ(), "APPDATA", "LOCALAPPDATA")
 	l.capture(ctx)
-	b.step = ""
 	return l
 }
 
-// followCoreAudio reports the mute of an endpoint. from holds its id.
-func followCoreAudio(ctx context.Context, b *bare, from []string) error {
+// follow reports the mute of an endpoint. from holds its id.
+func follow(ctx context.Context, b *bare, from []string) error {
 	leave, err := com.Enter()
 	if err != nil {
 		return err

@@ -16,18 +16,16 @@ import (
 
 const stepLimit = 15 * time.Second // for any step that normally takes milliseconds
 
-// lab is a plugged-in headset with its mute button, and the programs that can report it.
+// lab is a plugged-in headset with its mute button, and the programs that can report it. It ends with the measurement.
 type lab struct {
 	*bench
-	kind      string // what the headset is plugged into
-	what      string // what pressing the button causes, for a row
-	p50, p99  limit  // the targets for a press
-	note      string // for its rows
-	press     func(ctx context.Context, mute bool) error
-	agentArgs []string
-	env       []string // of the agent, without the settings that depend on its clients
-	bareArgs  []string // what the bare path follows
-	payloads  string   // folder of the payloads that the bare path sends
+	kind     string  // what the headset is plugged into
+	ratio    float64 // the target for the median of a press: at most that of the bare path's
+	press    func(ctx context.Context, mute bool) error
+	config   string   // folder of the agent's settings
+	env      []string // of the agent, without the settings that depend on its client
+	bareArgs []string // what the bare path follows
+	payloads string   // folder of the payloads that the bare path sends
 }
 
 // openLab opens a lab, which ends with the measurement.
@@ -35,16 +33,17 @@ type openLab func(context.Context, *bench) *lab
 
 // useExample makes the agent read the example catalogue. folders are the variables that name the folder of its settings.
 func (l *lab) useExample(env []string, folders ...string) {
-	config, err := os.MkdirTemp(l.dir, "config")
+	var err error
+	l.config, err = os.MkdirTemp(l.dir, "config")
 	l.check(err)
 	l.env = withoutSettings(env)
 	for _, name := range folders {
-		l.env = append(l.env, name+"="+config)
+		l.env = append(l.env, name+"="+l.config)
 	}
-	catalogue := filepath.Join(config, "acme.yaml")
-	l.agentArgs = []string{agentPath, "run", "--catalogue", catalogue}
-	l.check(os.WriteFile(catalogue, examples.Acme, 0o600))
+	l.check(os.WriteFile(l.catalogue(), examples.Acme, 0o600))
 }
+
+func (l *lab) catalogue() string { return filepath.Join(l.config, "acme.yaml") }
 
 // capture runs the agent once, to learn what the bare path has to send: the agent's own payloads, of a muted and of an open microphone.
 func (l *lab) capture(ctx context.Context) {
@@ -64,16 +63,12 @@ func payloadFile(dir string, mute bool) string {
 }
 
 func (l *lab) agent(p *place) command {
-	return command{"agent", l.agentArgs, append(slices.Clone(l.env), p.settings()...)}
+	return command{"agent", []string{agentPath, "run", "--catalogue", l.catalogue()}, append(slices.Clone(l.env), p.settings()...)}
 }
 
-// bare is the bare path. It reports to the first client only.
-func (l *lab) bare(p *place) command { return l.bareProgram("bare path", p, l.bareArgs...) }
-
-func (l *lab) bareProgram(name string, p *place, args ...string) command {
-	over := p.transports[0]
-	args = append(append([]string{l.self}, args...), string(over), p.clients[0].address(over), l.payloads)
-	return command{name, args, os.Environ()}
+func (l *lab) bare(p *place) command {
+	args := append([]string{l.self, bareArgument}, l.bareArgs...)
+	return command{"bare path", append(args, string(p.over()), p.address(p.over()), l.payloads), os.Environ()}
 }
 
 // withoutSettings removes the agent's settings, which the bench has not made.

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 )
 
 // machine describes the machine without naming host or paths.
@@ -43,10 +42,9 @@ func contents(path string) string {
 }
 
 type usage struct {
-	switches int           // context switches of all its threads, voluntary and not
-	cpu      time.Duration // time on a CPU of all its threads, to the nanosecond
-	rss      int64         // resident memory now, in bytes
-	files    int64         // the part of rss that is pages of files, such as the program and its libraries
+	switches int   // context switches of all its threads, voluntary and not
+	rss      int64 // resident memory now, in bytes
+	files    int64 // the part of rss that is pages of files, such as the program and its libraries
 }
 
 // readUsage reads the usage of a process from /proc. Threads that have ended do not count.
@@ -63,11 +61,6 @@ func readUsage(pid int) (usage, error) {
 			return u, err
 		}
 		u.switches += int(number(status["voluntary_ctxt_switches"]) + number(status["nonvoluntary_ctxt_switches"]))
-		ran, err := os.ReadFile(thread + "/schedstat") // the first number is nanoseconds on a CPU
-		if err != nil {
-			return u, fmt.Errorf("read the CPU time of a thread: %w", err)
-		}
-		u.cpu += time.Duration(number(string(ran)))
 	}
 	status, err := fields(base+"/status", ":")
 	if err != nil {

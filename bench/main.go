@@ -22,16 +22,15 @@ const measurementLimit = 20 * time.Minute
 
 type measurement struct {
 	name, what string
-	labs       []openLab // what it needs; measure gets them in this order
-	measure    func(context.Context, *bench, []*lab) []row
+	measure    func(context.Context, *bench) []row
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, terminated)
 	defer stop()
 	var err error
-	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
-		err = programs[os.Args[1]](ctx, os.Args[2:])
+	if len(os.Args) > 1 && os.Args[1] == bareArgument {
+		err = runBare(ctx, os.Args[2:])
 	} else {
 		err = run(ctx, os.Args[1:])
 	}
@@ -50,7 +49,6 @@ type bench struct {
 	servers map[string]string // versions of the sound servers that were measured with, by kind
 
 	// Of the measurement that runs.
-	step     string // put before its errors
 	failed   error
 	cleanups []func() error // what ends it, last first
 }
@@ -59,18 +57,12 @@ type bench struct {
 func (b *bench) check(err error) {
 	if err != nil {
 		b.fail(err)
-		b.step = "" // the clean-ups are not part of it
 		runtime.Goexit()
 	}
 }
 
 // fail makes the measurement fail if err is not nil, and lets it go on.
-func (b *bench) fail(err error) {
-	if err != nil && b.step != "" {
-		err = fmt.Errorf("%s: %w", b.step, err)
-	}
-	b.failed = errors.Join(b.failed, err)
-}
+func (b *bench) fail(err error) { b.failed = errors.Join(b.failed, err) }
 
 func (b *bench) cleanup(f func() error) { b.cleanups = append(b.cleanups, f) }
 
@@ -129,12 +121,12 @@ func run(ctx context.Context, args []string) error {
 
 func (b *bench) measureAll(ctx context.Context, chosen []measurement) ([]row, error) {
 	var all []row
-	for _, s := range chosen {
+	for _, m := range chosen {
 		start := time.Now()
-		fmt.Fprintf(os.Stderr, "%-8s %s\n", s.name, s.what)
-		rows, err := b.measureOne(ctx, s)
+		fmt.Fprintf(os.Stderr, "%-8s %s\n", m.name, m.what)
+		rows, err := b.measureOne(ctx, m)
 		if err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", s.name, s.what, err)
+			return nil, fmt.Errorf("%s (%s): %w", m.name, m.what, err)
 		}
 		for _, r := range rows {
 			fmt.Fprintf(os.Stderr, "         %s: %s, %s\n", r.figure, r.measured, r.verdict())
@@ -145,19 +137,15 @@ func (b *bench) measureAll(ctx context.Context, chosen []measurement) ([]row, er
 	return all, nil
 }
 
-// measureOne opens what a measurement needs, measures, and closes it again.
-func (b *bench) measureOne(ctx context.Context, s measurement) (rows []row, err error) {
+// measureOne measures, and ends what the measurement has started.
+func (b *bench) measureOne(ctx context.Context, m measurement) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, measurementLimit)
 	defer cancel()
 	b.failed, b.cleanups = nil, nil
 	var measuring sync.WaitGroup
-	measuring.Go(func() { // which check ends
+	measuring.Go(func() { // check ends this goroutine
 		defer b.runCleanups()
-		var labs []*lab
-		for _, open := range s.labs {
-			labs = append(labs, open(ctx, b))
-		}
-		rows = s.measure(ctx, b, labs)
+		rows = m.measure(ctx, b)
 	})
 	measuring.Wait()
 	return rows, b.failed
@@ -165,8 +153,8 @@ func (b *bench) measureOne(ctx context.Context, s measurement) (rows []row, err 
 
 func names() []string {
 	var list []string
-	for _, s := range measurements {
-		list = append(list, s.name)
+	for _, m := range measurements {
+		list = append(list, m.name)
 	}
 	return list
 }

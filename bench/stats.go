@@ -52,42 +52,17 @@ func inTurns(ctx context.Context, rounds int, agent, bare round) (c comparison) 
 	return c
 }
 
-// limit is the most that the agent may take. At most one field is set; if none is, there is no target.
-type limit struct {
-	ratio    float64       // of what the baseline takes
-	overBare time.Duration // more than the baseline
-	inAll    time.Duration
-}
-
-func (l limit) target() string {
-	switch {
-	case l.ratio > 0:
-		return fmt.Sprintf("≤ %g×", l.ratio)
-	case l.overBare > 0:
-		return "≤ " + ms(l.overBare) + " over the bare path"
-	case l.inAll > 0:
-		return "≤ " + ms(l.inAll)
-	}
-	return ""
-}
-
-func (l limit) met(agent, bare time.Duration) bool {
-	switch {
-	case l.ratio > 0:
-		return ratioOf(agent, bare) <= l.ratio
-	case l.overBare > 0:
-		return agent-bare <= l.overBare
-	}
-	return agent <= l.inAll
-}
-
-func (c comparison) row(what string, p int, baseline string, most limit) row {
-	agent, bare := c.agent.percentile(p), c.bare.percentile(p)
-	return row{
+// row compares a percentile. most is the target for its ratio to the baseline's; 0: there is none.
+func (c comparison) row(what string, p int, baseline string, most float64) row {
+	ratio := ratioOf(c.agent.percentile(p), c.bare.percentile(p))
+	r := row{
 		figure:   fmt.Sprintf("%s, %s of %d", what, rank[p], len(c.agent)),
-		measured: c.agent.show(p), baseline: c.bare.show(p) + ", " + baseline, ratio: times(ratioOf(agent, bare)),
-		target: most.target(), met: most.met(agent, bare),
+		measured: c.agent.show(p), baseline: c.bare.show(p) + ", " + baseline, ratio: times(ratio),
 	}
+	if most > 0 {
+		r.target, r.met = fmt.Sprintf("≤ %g×", most), ratio <= most
+	}
+	return r
 }
 
 func ratioOf[T time.Duration | float64 | int | int64](a, b T) float64 { return float64(a) / float64(b) }
