@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sidetone/fakeserver/internal/regular"
+	"sidetone/fakeserver/internal/host"
 )
 
 // maxState is the largest state file that is read, in bytes: more than the largest
@@ -22,7 +22,7 @@ type stateFile struct {
 // loadState reads the stored lists as a start of the client does (rules R50, R51).
 // It writes them back, so that a file that cannot be written is noticed at once.
 func loadState(path string) (store, error) {
-	data, err := regular.ReadFile(path, maxState)
+	data, err := host.ReadFile(path, maxState)
 	var state stateFile
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidetone/fakeserver/internal/regular"
+	"sidetone/fakeserver/internal/host"
 	"sidetone/fakeserver/scenario"
 )
 
@@ -108,7 +108,7 @@ func (f runFlags) run(ctx context.Context, file string, stdin io.Reader, stdout,
 
 // load reads a scenario and prints its problems.
 func load(file string, stderr io.Writer) (*scenario.Scenario, error) {
-	text, err := regular.ReadFile(file, maxScenario)
+	text, err := host.ReadFile(file, maxScenario)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the scenario: %w", err)
 	}

@@ -1,4 +1,4 @@
-// Package host describes the machine that a report was made on.
+// Package host is the machine that fakeserver runs on: what its reports say of it, and files that its users name.
 package host
 
 import (

@@ -1,3 +1,4 @@
+// Package power tells when the machine has woken from sleep, and when it was started. WatchResume and Started are in each system's file.
 package power
 
 import (

@@ -1,3 +1,4 @@
+// Package standin plugs simulated devices into Wine, by the drivers in tools/windows/standin.
 package standin
 
 import (

@@ -1,6 +1,4 @@
-// Package regular reads files that people name, without ever hanging on them or
-// filling the memory.
-package regular
+package host
 
 import (
 	"fmt"
