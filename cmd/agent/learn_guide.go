@@ -45,9 +45,10 @@ func (r *capture) handle(e hid.Event) {
 		r.attached[e.Node] = true
 		r.names = append(r.names, e.Device.String())
 	case hid.Denied:
-		trouble := e.Error
-		if e.Reason != nil && e.Reason.Code == health.HIDDenied {
-			trouble = "no permission to read " + e.Reason.Args["path"] // the remedy in its text needs a catalogue
+		why := e.Why()
+		trouble := health.English.Phrase(*why)
+		if why.Code == health.HIDDenied {
+			trouble = "no permission to read " + why.Args["path"] // the remedy in its text needs a catalogue
 			r.locked = catalogue.UdevRule(e.Device.VID, e.Device.PID)
 		}
 		r.denied[e.Node] = fmt.Sprintf("%s: %s", e.Device, trouble)

@@ -130,7 +130,7 @@ func sourceOf(s engine.SourceStatus) control.Source {
 func hidStatus(h hid.Status) control.HID {
 	out := control.HID{
 		Node: h.Node, Name: h.Name, VID: h.VID, PID: h.PID, Serial: h.Serial, Interface: h.Interface,
-		Reason: control.ConditionOf(reasonOf(h.Error, h.Reason)), Sources: []control.HIDSource{},
+		Reason: control.ConditionOf(h.Reason), Sources: []control.HIDSource{},
 	}
 	for _, s := range h.Sensors {
 		source := control.HIDSource{Product: s.Product, Rule: s.Rule, Via: s.Via, Value: s.Value, Since: s.Since}

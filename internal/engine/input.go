@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
 
@@ -108,7 +109,7 @@ func (s *state) handleHID(e hid.Event) {
 	case hid.Attached:
 		s.opts.Log.Info("HID device is read", "device", deviceOf(e))
 	case hid.Denied:
-		s.opts.Log.Warn("HID device cannot be read", "device", deviceOf(e), "err", e.Error)
+		s.opts.Log.Warn("HID device cannot be read", "device", deviceOf(e), "err", health.English.Phrase(*e.Why()))
 	case hid.Failed:
 		s.opts.Log.Info("HID device cannot be read any more", "node", e.Node, "err", e.Error)
 	case hid.Gone:

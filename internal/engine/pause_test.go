@@ -124,3 +124,13 @@ func TestPauseIsRecorded(t *testing.T) {
 		require.Empty(t, out.Differences())
 	})
 }
+
+// TestPauseOfAnOlderRecording: an older agent could pause until the next log-in, which the agent's clock does not tell.
+func TestPauseOfAnOlderRecording(t *testing.T) {
+	var in Input
+	require.NoError(t, decode([]byte(`{"pause":{"until_login":true}}`), &in))
+	run(t, []string{"audio"}, func(b *bench) {
+		b.Pause(*in.Pause)
+		require.Equal(t, Paused{}, *b.View().Paused)
+	})
+}

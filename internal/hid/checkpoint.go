@@ -41,9 +41,9 @@ type deviceCheckpoint struct {
 	Device    Device             `json:"device"`
 	Plugged   bool               `json:"plugged,omitempty"`   // of recordings without PluggedAt: its arrival was observed
 	PluggedAt time.Time          `json:"plugged_at,omitzero"` // when its arrival was observed
-	Denied    string             `json:"denied,omitempty"`
-	Reason    *health.Condition  `json:"reason,omitempty"` // behind Denied
-	Lost      time.Time          `json:"lost,omitzero"`    // when it was last queried because reports were lost
+	Denied    string             `json:"denied,omitempty"`    // of recordings without Reason
+	Reason    *health.Condition  `json:"reason,omitempty"`    // why it cannot be read
+	Lost      time.Time          `json:"lost,omitzero"`       // when it was last queried because reports were lost
 	Sensors   []sensorCheckpoint `json:"sensors,omitempty"`
 	Asking    *int               `json:"talking,omitempty"` // index of the sensor whose exchange is under way
 	Asked     uint64             `json:"asked,omitempty"`   // ID of its last request
@@ -91,7 +91,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	}
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{
-			Device: d.device, PluggedAt: clock(d.plugged), Denied: d.denied, Reason: d.reason, Lost: clock(d.lost), Asked: d.asked,
+			Device: d.device, PluggedAt: clock(d.plugged), Reason: d.denied, Lost: clock(d.lost), Asked: d.asked,
 		}
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
@@ -161,11 +161,14 @@ func (t *Tracker) Restore(c Checkpoint) {
 
 func (t *Tracker) restoreDevice(dc deviceCheckpoint) {
 	d := &trackedDevice{
-		device: dc.Device, desc: Describe(dc.Device), plugged: dc.PluggedAt, denied: dc.Denied, reason: dc.Reason,
+		device: dc.Device, desc: Describe(dc.Device), plugged: dc.PluggedAt, denied: dc.Reason,
 		lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
 	}
+	if d.denied == nil && dc.Denied != "" {
+		d.denied = new(health.Unnamed(dc.Denied))
+	}
 	t.add(d)
-	if d.denied == "" {
+	if d.denied == nil {
 		d.sensors = t.sensorsOf(d)
 		t.shareStates()
 	}

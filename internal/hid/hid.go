@@ -56,8 +56,8 @@ type Event struct {
 	Plugged bool              `json:"plugged,omitempty"` // Attached: its arrival was observed; false: it may have been there for long
 	Data    Bytes             `json:"data,omitempty"`    // Report and Answer: as delivered by the OS, its number first if it has one
 	Request uint64            `json:"request,omitempty"` // Answer: the ID of the request
-	Error   string            `json:"error,omitempty"`
-	Reason  *health.Condition `json:"reason,omitempty"` // Denied: Error as a condition
+	Error   string            `json:"error,omitempty"`   // Gone, Failed and Answer: what went wrong; of older recordings also why it is Denied
+	Reason  *health.Condition `json:"reason,omitempty"`  // Denied: why
 	// Since is, for a Report, when the device's queue was last known to be empty before it: the report was sent between Since and At.
 	// Zero: it was sent at At.
 	Since time.Time `json:"since,omitzero"`
@@ -65,6 +65,14 @@ type Event struct {
 	// Channel is, for a Report, the collection by which it came, on systems where each has a queue of its own (Windows): reports of
 	// different channels may overtake each other.
 	Channel int `json:"channel,omitempty"`
+}
+
+// Why returns why the device cannot be read, of a Denied or Failed.
+func (e Event) Why() *health.Condition {
+	if e.Reason != nil {
+		return e.Reason
+	}
+	return new(health.Unnamed(cmp.Or(e.Error, "it cannot be read")))
 }
 
 // normalised returns the event with a time, and with a Since that is not after it.

@@ -11,8 +11,7 @@ import (
 // Status is the state of one device, for display.
 type Status struct {
 	Device
-	Error   string            `json:"error,omitempty"`  // why it cannot be read
-	Reason  *health.Condition `json:"reason,omitempty"` // Error as a condition
+	Reason  *health.Condition `json:"reason,omitempty"` // why it cannot be read
 	Sensors []SensorStatus    `json:"sensors"`
 }
 
@@ -30,7 +29,7 @@ type SensorStatus struct {
 func (t *Tracker) Status() []Status {
 	out := []Status{}
 	for _, d := range t.devices {
-		st := Status{Device: d.device, Error: d.denied, Reason: d.reason, Sensors: []SensorStatus{}}
+		st := Status{Device: d.device, Reason: d.denied, Sensors: []SensorStatus{}}
 		for _, s := range d.sensors {
 			st.Sensors = append(st.Sensors, SensorStatus{s.Product, s.Path, s.Via, s.Value, s.Since, s.statusNote()})
 		}

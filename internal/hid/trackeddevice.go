@@ -14,8 +14,7 @@ import (
 type trackedDevice struct {
 	device  Device
 	desc    *descriptor.Descriptor // nil: invalid
-	reason  *health.Condition      // denied as a condition
-	denied  string                 // why it cannot be read; empty: it can
+	denied  *health.Condition      // why it cannot be read; nil: it can
 	plugged time.Time              // when it was seen to be plugged in; zero: it may have been there for long
 	sensors []*sensor
 

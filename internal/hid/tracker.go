@@ -48,7 +48,7 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	case e.Kind == Gone || e.Kind == Failed:
 		t.drop(d, at, now)
 		if e.Kind == Failed {
-			t.add(&trackedDevice{device: d.device, desc: d.desc, changes: &t.changes, plugged: d.plugged, denied: cmp.Or(e.Error, unexplained)})
+			t.add(&trackedDevice{device: d.device, desc: d.desc, changes: &t.changes, plugged: d.plugged, denied: e.Why()})
 		}
 		if e.Error != "" { // other interfaces of the device may still be present
 			t.askUnit(d, AtAttach, now, isForgotten)
@@ -70,9 +70,6 @@ func (t *Tracker) Apply(e Event, now time.Time) (changed bool) {
 	}
 	return t.reconcile(at, now)
 }
-
-// unexplained is why a device cannot be read if nobody says why.
-const unexplained = "it cannot be read"
 
 func anySensor(*sensor) bool { return true }
 
@@ -138,7 +135,7 @@ func (t *Tracker) attach(e Event, at, now time.Time) {
 	delete(t.owed, e.Node)
 	t.add(d)
 	if e.Kind == Denied {
-		d.denied, d.reason = cmp.Or(e.Error, unexplained), e.Reason
+		d.denied = e.Why()
 		return
 	}
 	d.sensors = t.sensorsOf(d)
@@ -225,7 +222,7 @@ func (t *Tracker) Configure(r *Rules, now time.Time) (changed bool) {
 	t.rules = r
 	fresh := make(map[*sensor]bool)
 	for _, d := range t.devices {
-		if d.denied != "" {
+		if d.denied != nil {
 			continue
 		}
 		before := d.sensors

@@ -2,6 +2,7 @@ package hid_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 )
 
@@ -21,14 +23,19 @@ func TestDeniedDevice(t *testing.T) {
 	denied := plugged("hidraw0", reports(1))
 	denied.Kind, denied.Error = hid.Denied, "permission denied"
 	require.Empty(t, w.happen(denied, in("hidraw0", 1, 1)))
-	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
+	require.Equal(t, health.Unnamed("permission denied"), *w.tr.Status()[0].Reason)
 	w.tr.Configure(rulesOf(t, toggleOf("start: false")), w.now)
 	require.Empty(t, w.states(), "other rules do not open it")
 	require.Equal(t, "sources[0]=unknown", w.happen(at("hidraw0", reports(1))), "udev has given the permission: it has been there for a while")
 	require.Empty(t, w.happen(denied))
 	denied.Error, denied.Device = "", nil
 	require.Empty(t, w.happen(denied), "an event that says nothing of the device")
-	require.Equal(t, "permission denied", w.tr.Status()[0].Error)
+	require.Equal(t, health.Unnamed("permission denied"), *w.tr.Status()[0].Reason)
+
+	var older hid.Checkpoint
+	require.NoError(t, json.Unmarshal([]byte(`{"devices":[{"device":{"node":"hidraw0"},"denied":"permission denied"}]}`), &older))
+	w.tr.Restore(older)
+	require.Equal(t, health.Unnamed("permission denied"), *w.tr.Status()[0].Reason, "older recordings have words alone")
 }
 
 func TestConfigure(t *testing.T) {

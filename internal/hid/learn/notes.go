@@ -6,6 +6,7 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/descriptor"
 )
@@ -18,7 +19,7 @@ func (l *analysis) notes(found int) []string {
 		note("the device is neither on USB nor on Bluetooth: no link of a catalogue can name it, so no rule can read it")
 	}
 	for _, e := range l.denied {
-		note("%s could not be read, so its reports are missing: %s", e.Node, e.Error)
+		note("%s could not be read, so its reports are missing: %s", e.Node, health.English.Phrase(*e.Why()))
 	}
 	if len(l.interruptions) > 0 {
 		note("the device went away or reports were lost %d times during the recording: learn again, that may hide the rule",

@@ -501,6 +501,9 @@ func TestHIDNodeReuse(t *testing.T) {
 	require.Empty(t, events)
 }
 
+// why is why a device is denied, in English.
+func why(e hid.Event) string { return health.English.Phrase(*e.Why()) }
+
 func TestHIDWant(t *testing.T) {
 	platformtest.NoLeak(t)
 	f := newHIDTree(t)
@@ -527,7 +530,7 @@ func TestHIDWant(t *testing.T) {
 	h.Want(only("hidraw2"))
 	events.expect(t, hid.Gone, "hidraw1")
 	e := events.expect(t, hid.Denied, "hidraw2")
-	require.Contains(t, e.Error, "no such file or directory; the node is hidden")
+	require.Contains(t, why(e), "no such file or directory; the node is hidden")
 	require.Equal(t, headsetDevice("hidraw2"), *e.Device)
 	h.Want(only("hidraw0"))
 	events.expect(t, hid.Gone, "hidraw2")
@@ -575,7 +578,7 @@ func TestHIDDenied(t *testing.T) {
 			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, health.English.Phrases(h.Notes()))
 			healthtest.Raised(t, h.Notes()...)
 		}
-		require.Equal(t, trouble, events.expect(t, hid.Denied, "hidraw0").Error)
+		require.Equal(t, trouble, why(events.expect(t, hid.Denied, "hidraw0")))
 		require.Empty(t, events, "once is enough")
 		require.Equal(t, 1, strings.Count(log.String(), "HID device left out"))
 
@@ -587,7 +590,7 @@ func TestHIDDenied(t *testing.T) {
 		time.Sleep(openRetries[2])
 		mustRead(t, h)
 		require.Zero(t, h.retry)
-		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "no such file or directory")
+		require.Contains(t, why(events.expect(t, hid.Denied, "hidraw0")), "no such file or directory")
 
 		d.err = nil
 		mustRead(t, h)
@@ -681,7 +684,7 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 			require.NoError(t, h.Wait(t.Context()))
 			mustRead(t, h)
 		}
-		require.Equal(t, "its driver does not answer; unplug the device and plug it in again", events.expect(t, hid.Denied, "hidraw0").Error)
+		require.Equal(t, "its driver does not answer; unplug the device and plug it in again", why(events.expect(t, hid.Denied, "hidraw0")))
 		start := time.Now()
 		mustRead(t, h)
 		require.Zero(t, time.Since(start), "nobody waits twice")
@@ -713,8 +716,8 @@ func TestHIDOpeningThatHangsAndFails(t *testing.T) {
 		defer cancel()
 		platform.Follow(ctx, h, nil, func(devices.Observation) {})
 		require.LessOrEqual(t, int(opened.Load()), 2)
-		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "does not answer")
-		require.Contains(t, events.expect(t, hid.Denied, "hidraw0").Error, "input/output error")
+		require.Contains(t, why(events.expect(t, hid.Denied, "hidraw0")), "does not answer")
+		require.Contains(t, why(events.expect(t, hid.Denied, "hidraw0")), "input/output error")
 	})
 	require.Empty(t, events)
 }
@@ -894,7 +897,7 @@ func TestHIDWithoutPermission(t *testing.T) {
 	h, events := openHID(t, f)
 	followHID(t, h)
 	e := events.expect(t, hid.Denied, "hidraw0")
-	require.Contains(t, e.Error, "no permission to read "+f.Path("dev/hidraw0")+": install the udev rule")
+	require.Contains(t, why(e), "no permission to read "+f.Path("dev/hidraw0")+": install the udev rule")
 	require.Equal(t, headsetDevice("hidraw0"), *e.Device)
 
 	require.NoError(t, os.Chmod(f.Path("dev/hidraw0"), 0o400))

@@ -446,9 +446,7 @@ func (h *manager) reportUnread(p *presence) {
 	p.arrived, p.told, p.denied = false, true, trouble
 	h.log.Warn("HID device left out", "device", p.device.String(), "err", trouble)
 	device := p.device
-	h.handle(hid.Event{
-		Kind: hid.Denied, Node: device.Node, Device: &device, Error: trouble.Error(), Reason: &trouble.Condition, At: time.Now(),
-	})
+	h.handle(hid.Event{Kind: hid.Denied, Node: device.Node, Device: &device, Reason: &trouble.Condition, At: time.Now()})
 }
 
 // tryAgain makes a Read due after a wait, or sooner if the device is to be tried sooner already.
