@@ -84,7 +84,7 @@ func (l *learner) look(ctx context.Context) ([]hid.Device, error) {
 	defer src.Close()
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	err = src.Read(ctx)
+	_, err = src.Read(ctx)
 	return all, err
 }
 

@@ -18,9 +18,9 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/devices"
-	"sidetone/internal/health"
 	"sidetone/internal/hid"
 	"sidetone/internal/hid/learn"
+	"sidetone/internal/platform"
 	"sidetone/internal/platform/hidio"
 )
 
@@ -110,7 +110,7 @@ func (f *fakeHID) open(want func(hid.Device) bool, handle func(hid.Event)) (hidi
 	return f, f.err
 }
 
-func (f *fakeHID) Read(context.Context) error {
+func (f *fakeHID) Read(context.Context) (platform.Reading, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.all {
@@ -123,7 +123,7 @@ func (f *fakeHID) Read(context.Context) error {
 		}
 		f.handle(e)
 	}
-	return nil
+	return platform.Reading{}, nil
 }
 
 // send is an event of a device that is open.
@@ -137,7 +137,6 @@ func (f *fakeHID) send(e hid.Event) {
 func (f *fakeHID) Name() string                   { return "hid" }
 func (f *fakeHID) Wait(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func (f *fakeHID) Close() error                   { return nil }
-func (f *fakeHID) Notes() []health.Condition      { return nil }
 func (f *fakeHID) Want(hidio.Wanted)              {}
 func (f *fakeHID) Send(hid.Request)               {}
 func (f *fakeHID) Look()                          {}

@@ -53,13 +53,14 @@ type App struct {
 	tail     logTail // of log
 	started  time.Time
 	instance string // of this start
-	sources  []platform.Watcher
+	sources  []platform.Source
 	kicks    []signal.Signal // one for each source: read it again
 	hid      hidio.Devices   // among the sources; nil: none is read
 	engine   *engine.Engine
 	report   *reporter
 	timeline *timeline.Ring
 	serials  serials                            // for the mask of the bundle
+	versions sync.Map                           // of the programs that sources read from, by source
 	guard    atomic.Pointer[crash.Guard]        // nil: crashes are not reported
 	safe     bool                               // in safe mode
 	locked   bool                               // lock has been taken, or cannot be
@@ -272,6 +273,9 @@ func (a *App) current() *Settings { return a.settings.Load() }
 func (a *App) observe(o devices.Observation) {
 	for _, e := range o.Endpoints {
 		a.serials.add(e.Serial)
+	}
+	if o.Version != "" {
+		a.versions.Store(o.Source, o.Version)
 	}
 	a.engine.Observe(o)
 }

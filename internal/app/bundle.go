@@ -13,7 +13,6 @@ import (
 
 	"sidetone/internal/catalogue"
 	"sidetone/internal/control"
-	"sidetone/internal/platform"
 	"sidetone/internal/platform/system"
 	"sidetone/internal/report"
 	"sidetone/internal/texts"
@@ -143,10 +142,9 @@ func (a *App) system() systemInfo {
 		Sidetone: a.opts.Version, Go: runtime.Version(), OS: system.Version(), Arch: runtime.GOARCH,
 		Sources: make(map[string]string),
 	}
-	for _, src := range a.sources {
-		if v, ok := src.(platform.Versioned); ok {
-			info.Sources[src.Name()] = v.Version()
-		}
-	}
+	a.versions.Range(func(source, version any) bool {
+		info.Sources[source.(string)] = version.(string)
+		return true
+	})
 	return info
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sidetone/internal/control"
-	"sidetone/internal/devices"
+	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
 
@@ -30,11 +30,11 @@ func (s stuckSource) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s stuckSource) List(ctx context.Context) ([]devices.Endpoint, error) {
+func (s stuckSource) Read(ctx context.Context) (platform.Reading, error) {
 	close(s.listing)
 	<-s.free
 	<-ctx.Done()
-	return nil, context.Canceled
+	return platform.Reading{}, context.Canceled
 }
 
 func (s stuckSource) Close() error { return nil }

@@ -17,7 +17,7 @@ import (
 	"sidetone/internal/signal"
 )
 
-// lateListWait is how long ReadDevices waits for what a source may learn only after its first List.
+// lateListWait is how long ReadDevices waits for what a source may learn only after its first Read.
 const lateListWait = 300 * time.Millisecond
 
 // hidListTimeout bounds one look at the HID devices.
@@ -65,7 +65,7 @@ func Try(ctx context.Context, set *Settings, host Host, log *slog.Logger) (endpo
 }
 
 // observe reads all sources at once, until each is complete, gives them a moment for one more reading, and closes them.
-func observe(ctx context.Context, sources []platform.Watcher) map[string]devices.Observation {
+func observe(ctx context.Context, sources []platform.Source) map[string]devices.Observation {
 	var mu sync.Mutex
 	last := make(map[string]devices.Observation)
 	ctx, cancel := context.WithCancel(ctx)
@@ -74,14 +74,13 @@ func observe(ctx context.Context, sources []platform.Watcher) map[string]devices
 	for _, src := range sources {
 		once := sync.OnceFunc(first.Done)
 		first.Add(1)
-		completer, _ := src.(platform.Completer)
 		followers.Go(func() {
 			defer once()
 			platform.Follow(ctx, src, nil, func(o devices.Observation) {
 				mu.Lock()
 				last[o.Source] = o
 				mu.Unlock()
-				if o.Err != nil || completer == nil || !completer.Incomplete() {
+				if !o.Incomplete {
 					once()
 				}
 			})
@@ -132,7 +131,7 @@ func ReadHID(ctx context.Context, set *Settings, host Host) []control.HID {
 	defer src.Close()
 	ctx, cancel := context.WithTimeout(ctx, hidListTimeout)
 	defer cancel()
-	if err := src.Read(ctx); err != nil {
+	if _, err := src.Read(ctx); err != nil {
 		return nil
 	}
 	mu.Lock()

@@ -15,13 +15,13 @@ import (
 // slowSource lists an endpoint, and of it only after a while all that there is to know.
 type slowSource struct{ readings int }
 
-func (s *slowSource) Name() string     { return "slow" }
-func (s *slowSource) Close() error     { return nil }
-func (s *slowSource) Incomplete() bool { return s.readings == 1 }
+func (s *slowSource) Name() string { return "slow" }
+func (s *slowSource) Close() error { return nil }
 
-func (s *slowSource) List(context.Context) ([]devices.Endpoint, error) {
+func (s *slowSource) Read(context.Context) (platform.Reading, error) {
 	s.readings++
-	return []devices.Endpoint{{ID: "a", SeenBy: []string{"slow", "miniaudio"}[:s.readings]}}, nil
+	endpoint := devices.Endpoint{ID: "a", SeenBy: []string{"slow", "miniaudio"}[:s.readings]}
+	return platform.Reading{Endpoints: []devices.Endpoint{endpoint}, Incomplete: s.readings == 1}, nil
 }
 
 func (s *slowSource) Wait(ctx context.Context) error {
@@ -35,7 +35,7 @@ func (s *slowSource) Wait(ctx context.Context) error {
 
 func TestALookWaitsForWhatASourceStillAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seen := observe(t.Context(), []platform.Watcher{&slowSource{}})["slow"].Endpoints
+		seen := observe(t.Context(), []platform.Source{&slowSource{}})["slow"].Endpoints
 		require.Equal(t, []string{"slow", "miniaudio"}, seen[0].SeenBy)
 	})
 }

@@ -18,7 +18,7 @@ import (
 // effects are wanted. On an error none is left open.
 func (s *Settings) openEndpoints(
 	host Host, log *slog.Logger, safe bool, resolver func() *catalogue.Resolver,
-) (list []platform.Watcher, err error) {
+) (list []platform.Source, err error) {
 	defer func() {
 		if err != nil {
 			for _, src := range list {

@@ -108,6 +108,9 @@ type Observation struct {
 	Notes     []health.Condition `json:"-"`                  // what the source reports beside its endpoints; in JSON "notes", as text
 	Err       error              `json:"-"`                  // in JSON "error", as text, and without endpoints
 	At        time.Time          `json:"at,omitzero"`        // when the OS event behind this reading arrived
+
+	Version    string `json:"-"` // the program that the source reads from, and its version; "": none, or unknown
+	Incomplete bool   `json:"-"` // part of it is still being queried
 }
 
 type observationFields Observation // without methods

@@ -4,7 +4,6 @@ package platform
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,106 +11,67 @@ import (
 	"sidetone/internal/health"
 )
 
-// A Watcher is something on this machine that can be watched: a Source or a Reader.
+// A Source is one OS backend. It knows some endpoints, or passes what it reads to the consumer that it was made for, and says when to look
+// again.
 //
-// It subscribes before it is first read, so that no change is missed in between. An event carries no truth, it only means "look again"; a
+// It subscribes before its first Read, so that no change is missed in between. An event carries no truth, it only means "look again"; a
 // storm of events is one Wait.
-type Watcher interface {
+type Source interface {
 	// Name is short, unique and constant: "audio", "camera", "file:PATH".
 	Name() string
-	// Wait returns nil when something may have changed since the last reading. It may return early but must never miss a change: after a
-	// failed reading it returns when a new try is due.
+	// Read reads everything now, or what is known to have changed since the last Read. An error means unknown, never none; beside it only
+	// Notes and Version are of use.
+	Read(ctx context.Context) (Reading, error)
+	// Wait returns nil when something may have changed since the last Read. It may return early but must never miss a change: after a Read
+	// that failed it returns when a new try is due. If ctx has ended, somebody wants to know afresh: the next Read reads everything.
 	Wait(ctx context.Context) error
 	// Close releases what is held and ends a Wait.
 	Close() error
 }
 
-// A Source is an OS backend that lists endpoints and says when to look again.
-type Source interface {
-	Watcher
-	// List reads everything now. An error means unknown, never none.
-	List(ctx context.Context) ([]devices.Endpoint, error)
+// A Reading is what a source knows at one moment.
+type Reading struct {
+	Endpoints  []devices.Endpoint
+	Hardware   []devices.Hardware // the devices that are plugged in, whatever endpoints they have, as far as the source knows them
+	Notes      []health.Condition // what was left out and why, or what cannot be watched; none: all is well. They never replace an error
+	Version    string             // name and version of the program that it was read from: "pulseaudio 16.1"; "": none, or unknown yet
+	Incomplete bool               // part of it is still being queried; Wait returns once that is there
 }
-
-// A Reader lists no endpoints. It passes what it reads to the consumer that it was made for.
-type Reader interface {
-	Watcher
-	// Read reads everything now, and returns when that has been passed on. An error means unknown.
-	Read(ctx context.Context) error
-}
-
-// An Annotator is a Watcher with notes about its last reading: what was left out and why, or what cannot be watched. No notes means that
-// all is well. A note never replaces an error.
-type Annotator interface {
-	Notes() []health.Condition
-}
-
-// A Completer is a Source whose List may be incomplete because part of it is still being queried. Incomplete reports that of the last
-// List; Wait then returns once the rest is there.
-type Completer interface{ Incomplete() bool }
-
-// An Inventory is a Source that also knows which devices are plugged in, whatever endpoints they have. Hardware returns those of the last
-// List that succeeded.
-type Inventory interface{ Hardware() []devices.Hardware }
-
-// A Versioned source reads from another program and knows its name and version: "pulseaudio 16.1". It may be called while List runs; ""
-// means unknown yet.
-type Versioned interface {
-	Version() string
-}
-
-// A Refresher is a Watcher that reads only what is known to have changed. After Refresh it reads everything.
-type Refresher interface{ Refresh() }
 
 // readTimeout bounds one reading: a sound server that hangs must not hang the agent.
 const readTimeout = 5 * time.Second
 
-// Follow reads w now and after each change, and passes every reading to observe, even that of a Reader, since observers wait until every
-// Watcher has been read. It returns when ctx ends. A value on kick requests a fresh reading although nothing is known to have changed:
-// after a resume, or when the user asks for it. Follow closes w.
-func Follow(ctx context.Context, w Watcher, kick <-chan struct{}, observe func(devices.Observation)) {
-	defer w.Close()
+// Follow reads src now and after each change, and passes every reading to observe, even one without endpoints, since observers wait until
+// every source has been read. It returns when ctx ends. A value on kick requests a fresh reading although nothing is known to have changed:
+// after a resume, or when the user asks for it. Follow closes src.
+func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(devices.Observation)) {
+	defer src.Close()
 	k := &kicker{cancel: func() {}}
 	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
 	listening.Go(func() { k.listen(ctx, kick) })
 	defer listening.Wait()
 	defer cancel()
-	at := time.Now()
-	for ctx.Err() == nil {
-		observe(read(ctx, w, at))
-		kicked, ok := k.wait(ctx, w)
-		if !ok {
-			return
-		}
-		if r, can := w.(Refresher); can && kicked {
-			r.Refresh()
-		}
-		at = time.Now()
+	for more := true; more && ctx.Err() == nil; more = k.wait(ctx, src) {
+		observe(read(ctx, src))
 	}
 }
 
-func read(ctx context.Context, w Watcher, at time.Time) devices.Observation {
+func read(ctx context.Context, src Source) devices.Observation {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	o := devices.Observation{Source: w.Name(), At: at}
-	switch w := w.(type) {
-	case Source:
-		o.Endpoints, o.Err = w.List(ctx)
-	case Reader:
-		o.Err = w.Read(ctx)
+	o := devices.Observation{Source: src.Name(), At: time.Now()}
+	r, err := src.Read(ctx)
+	o.Notes, o.Version, o.Err = r.Notes, r.Version, err
+	if err != nil {
+		return o
 	}
+	o.Endpoints, o.Hardware, o.Incomplete = r.Endpoints, r.Hardware, r.Incomplete
 	for i := range o.Endpoints {
 		o.Endpoints[i].Source = o.Source
 	}
-	if inv, ok := w.(Inventory); ok && o.Err == nil {
-		o.Hardware = slices.Clone(inv.Hardware())
-	}
 	for i := range o.Hardware {
 		o.Hardware[i].Source = o.Source
-	}
-	if a, ok := w.(Annotator); ok {
-		o.Notes = a.Notes()
 	}
 	return o
 }
@@ -138,9 +98,8 @@ func (k *kicker) listen(ctx context.Context, kick <-chan struct{}) {
 	}
 }
 
-// wait returns when w should be read again, and whether somebody requested it; ok is false at the end. A kick during the last reading
-// counts.
-func (k *kicker) wait(ctx context.Context, w Watcher) (kicked, ok bool) {
+// wait returns when src should be read again, and false at the end. A kick during the last reading counts.
+func (k *kicker) wait(ctx context.Context, src Source) bool {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k.mu.Lock()
@@ -149,10 +108,14 @@ func (k *kicker) wait(ctx context.Context, w Watcher) (kicked, ok bool) {
 		cancel()
 	}
 	k.mu.Unlock()
-	err := w.Wait(waiting)
+	err := src.Wait(waiting)
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	kicked = k.kicked
+	kicked := k.kicked
 	k.kicked, k.cancel = false, func() {}
-	return kicked, ctx.Err() == nil && (kicked || err == nil)
+	k.mu.Unlock()
+	if kicked && err == nil {
+		cancel()
+		_ = src.Wait(waiting) // a change came at the same moment, and src may not know that somebody wants more
+	}
+	return ctx.Err() == nil && (kicked || err == nil)
 }

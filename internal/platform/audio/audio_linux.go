@@ -35,7 +35,7 @@ type source struct {
 	server      string      // socket of conn
 	sockets     []string    // those that might have been
 	last        pulse.Snapshot
-	version     atomic.Pointer[string] // of the server, as it was read last
+	version     string // of the server, as it was read last
 	findUSB     usbFinder
 	fed         atomic.Bool // some source may be fed by a stream: the streams matter
 	moves       moves
@@ -62,20 +62,6 @@ func (a *source) mark(what changeSet, source uint32) {
 	a.changed.Notify()
 }
 
-// Version returns the sound server's name and version.
-func (a *source) Version() string {
-	if v := a.version.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
-// Incomplete reports whether miniaudio has not answered yet.
-func (a *source) Incomplete() bool { return a.mini.late }
-
-// Refresh makes the next List read everything.
-func (a *source) Refresh() { a.pending.add(allChanged, 0) }
-
 // onEvent is called by the connection's reader.
 func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 	switch {
@@ -95,8 +81,19 @@ func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 // watched are the facilities whose events matter. Clients do not: our own enumeration makes them come and go.
 var watched = []pulse.Facility{pulse.OnSource, pulse.OnSourceOutput, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer}
 
-// List reads what has changed since the last List, or everything if nothing is known to have changed. It fails without a server.
-func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
+// Read reads what has changed since the last Read, or everything if nothing is known to have changed. It fails without a server.
+func (a *source) Read(ctx context.Context) (platform.Reading, error) {
+	endpoints, err := a.list(ctx)
+	r := platform.Reading{
+		Endpoints: endpoints, Notes: append(a.mixers.notes(), a.mini.notes()...), Version: a.version, Incomplete: a.mini.late,
+	}
+	if err == nil {
+		r.Hardware = hardwareOf(a.last, a.findUSB, a.connections)
+	}
+	return r, err
+}
+
+func (a *source) list(ctx context.Context) ([]devices.Endpoint, error) {
 	if err := a.connect(ctx); err != nil {
 		return nil, platform.Trouble(fmt.Errorf("waiting for the sound server: %w", err), health.SoundServerAway, nil)
 	}
@@ -220,8 +217,7 @@ func (a *source) readAll(ctx context.Context) (err error) {
 	a.moves.asked = time.Now()
 	a.last, err = a.conn.Snapshot(ctx)
 	a.fed.Store(slices.ContainsFunc(a.last.Sources, pulse.Source.IsVirtual))
-	version := a.last.Server.PackageName + " " + a.last.Server.PackageVersion
-	a.version.Store(&version)
+	a.version = a.last.Server.PackageName + " " + a.last.Server.PackageVersion
 	a.mixers.changed()
 	a.findUSB = rememberUSB("/sys")
 	return err
@@ -247,9 +243,6 @@ func (a *source) readSource(ctx context.Context, index uint32) error {
 	return nil
 }
 
-// Notes says what is missing from the last List.
-func (a *source) Notes() []health.Condition { return append(a.mixers.notes(), a.mini.notes()...) }
-
 // Wait returns after an event, when the server has gone, or when a new try is due.
 func (a *source) Wait(ctx context.Context) error {
 	var gone <-chan struct{}
@@ -257,6 +250,9 @@ func (a *source) Wait(ctx context.Context) error {
 		gone = a.conn.Done()
 	}
 	_, err := a.changed.Wait(ctx, cmp.Or(a.retry.wait(), a.moves.wait()), gone)
+	if ctx.Err() != nil {
+		a.pending.add(allChanged, 0)
+	}
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}

@@ -377,19 +377,19 @@ func TestAudioWaitsForItsServer(t *testing.T) {
 	f.until("a working server", func(o devices.Observation) bool { return o.Err == nil })
 }
 
-// impatient is a source whose List has next to no time while the server is known not to answer.
+// impatient is a source whose Read has next to no time while the server is known not to answer.
 type impatient struct {
 	*source
 	now atomic.Bool
 }
 
-func (i *impatient) List(ctx context.Context) ([]devices.Endpoint, error) {
+func (i *impatient) Read(ctx context.Context) (platform.Reading, error) {
 	if i.now.Load() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 	}
-	return i.source.List(ctx)
+	return i.source.Read(ctx)
 }
 
 // TestAudioServerHangs stops the server: what was read stays, reading anew fails in time, and

@@ -2,11 +2,8 @@ package audio
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"sidetone/internal/devices"
-	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/audio/wasapi"
 	"sidetone/internal/signal"
@@ -24,9 +21,8 @@ type source struct {
 	mini    *companion
 	changed signal.Signal
 	retry   backoff
-	afresh  atomic.Bool // the next List reads everything
+	afresh  bool // the next Read reads everything
 	closed  chan struct{}
-	faults  []wasapi.Fault // of the last List
 }
 
 // New returns the source "audio".
@@ -40,37 +36,28 @@ func New(o Options) (platform.Source, error) {
 // Name is "audio".
 func (a *source) Name() string { return "audio" }
 
-// Incomplete reports whether miniaudio has not answered yet.
-func (a *source) Incomplete() bool { return a.mini.late }
-
-// Refresh makes the next List read everything.
-func (a *source) Refresh() { a.afresh.Store(true) }
-
-// List reads what Core Audio has reported as changed since the last List, or everything after a failure.
-func (a *source) List(ctx context.Context) ([]devices.Endpoint, error) {
-	reading, err := a.client.Read(ctx, a.afresh.Swap(false))
-	a.faults = reading.Faults
+// Read reads what Core Audio has reported as changed since the last Read, or everything after a failure.
+func (a *source) Read(ctx context.Context) (platform.Reading, error) {
+	read, err := a.client.Read(ctx, a.afresh)
+	a.afresh = false
+	r := platform.Reading{Endpoints: read.Endpoints}
 	switch {
 	case err != nil:
 		a.retry.failed(retryAway)
 		a.mini.forget()
-		return nil, err
-	case len(a.faults) == 0:
+	case len(read.Faults) == 0:
 		a.retry.worked()
 	case a.retry.delay < retryFaulty:
 		a.retry.failed(retryFaulty)
 	}
-	a.mini.join("", reading.Endpoints)
-	return reading.Endpoints, nil
-}
-
-// Notes say what of the endpoints could not be read.
-func (a *source) Notes() []health.Condition {
-	notes := a.mini.notes()
-	for _, f := range a.faults {
-		notes = append(notes, f.Condition())
+	if err == nil {
+		a.mini.join("", r.Endpoints)
 	}
-	return notes
+	r.Notes, r.Incomplete = a.mini.notes(), a.mini.late
+	for _, f := range read.Faults {
+		r.Notes = append(r.Notes, f.Condition())
+	}
+	return r, err
 }
 
 // Wait returns after an event of Core Audio, or when a new try is due.
@@ -78,8 +65,9 @@ func (a *source) Wait(ctx context.Context) error {
 	notified, err := a.changed.Wait(ctx, a.retry.wait(), a.closed)
 	if !notified && err == nil {
 		a.retry.due = time.Time{}
-		a.Refresh()
+		a.afresh = true
 	}
+	a.afresh = a.afresh || ctx.Err() != nil
 	return err
 }
 

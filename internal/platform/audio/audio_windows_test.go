@@ -9,6 +9,7 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
+	"sidetone/internal/platform"
 	"sidetone/internal/platform/audio/wasapi/wasapitest"
 	"sidetone/internal/platform/platformtest"
 	"sidetone/internal/platform/windows/com"
@@ -25,15 +26,15 @@ func standIn(t *testing.T) (*wasapitest.Server, *source) {
 	return server, src.(*source)
 }
 
-// listUntil lists, and after whatever is heard again, until the endpoints are as they should be.
-func listUntil(t *testing.T, src *source, fits func(list []devices.Endpoint, err error) bool) {
+// readUntil reads, and after whatever is heard again, until the reading is as it should be.
+func readUntil(t *testing.T, src platform.Source, fits func(r platform.Reading, err error) bool) {
 	t.Helper()
 	for {
-		list, err := src.List(platformtest.Deadline(t))
-		if fits(list, err) {
+		r, err := src.Read(platformtest.Deadline(t))
+		if fits(r, err) {
 			return
 		}
-		require.NoError(t, src.Wait(platformtest.Deadline(t)), "last: %v %v", list, err)
+		require.NoError(t, src.Wait(platformtest.Deadline(t)), "last: %v %v", r, err)
 	}
 }
 
@@ -42,7 +43,7 @@ func TestTheAudioServiceComesBackByItself(t *testing.T) {
 	server.Plug(wasapitest.Microphone())
 	server.Fail("CreateInstance", com.ClassNotRegistered)
 	tries := 0
-	listUntil(t, src, func(_ []devices.Endpoint, err error) bool {
+	readUntil(t, src, func(_ platform.Reading, err error) bool {
 		said, _ := health.Of(err)
 		require.Equal(t, health.AudioServiceAway, said.Code)
 		healthtest.Raised(t, said)
@@ -50,7 +51,7 @@ func TestTheAudioServiceComesBackByItself(t *testing.T) {
 		return tries == 3
 	})
 	server.Fail("CreateInstance", com.OK)
-	listUntil(t, src, func(list []devices.Endpoint, err error) bool { return err == nil && len(list) == 1 })
+	readUntil(t, src, func(r platform.Reading, err error) bool { return err == nil && len(r.Endpoints) == 1 })
 }
 
 func TestWhatOfAnEndpointCannotBeReadIsNoted(t *testing.T) {
@@ -58,13 +59,12 @@ func TestWhatOfAnEndpointCannotBeReadIsNoted(t *testing.T) {
 	e := wasapitest.Microphone()
 	e.Container = "no GUID"
 	server.Plug(e)
-	platformtest.MustList(t, src)
-	notes := src.Notes()
+	notes := platformtest.Notes(t, src)
 	require.Len(t, notes, 1)
 	require.Equal(t, health.EndpointUnreadable, notes[0].Code)
 	healthtest.Raised(t, notes...)
 	server.Plug(wasapitest.Microphone())
-	listUntil(t, src, func([]devices.Endpoint, error) bool { return len(src.Notes()) == 0 })
+	readUntil(t, src, func(r platform.Reading, _ error) bool { return len(r.Notes) == 0 })
 }
 
 // A fault that does not last is over without an event.
@@ -75,7 +75,7 @@ func TestWhatCouldNotBeReadIsTriedAgain(t *testing.T) {
 	require.Equal(t, devices.Unknown, platformtest.MustList(t, src)[0].Mute)
 	src.changed.Clear()
 	server.Fail("GetMute", com.OK)
-	listUntil(t, src, func(list []devices.Endpoint, _ error) bool { return list[0].Mute == devices.False })
+	readUntil(t, src, func(r platform.Reading, _ error) bool { return r.Endpoints[0].Mute == devices.False })
 }
 
 // TestWineEndpoints reads what Wine makes of the PulseAudio that tools/windows/test.sh starts.
@@ -87,19 +87,19 @@ func TestWineEndpoints(t *testing.T) {
 	src, err := New(Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, src.Close()) })
-	var found []devices.Endpoint
-	listUntil(t, src.(*source), func(list []devices.Endpoint, err error) bool {
+	var last platform.Reading
+	readUntil(t, src, func(r platform.Reading, err error) bool {
 		require.NoError(t, err)
-		found = list
-		require.NotEmpty(t, list, "Wine has no sound server here: tools/windows/test.sh starts one, and names it in $PULSE_SERVER")
-		return len(list[0].SeenBy) == 2 || len(src.(*source).Notes()) > 0
+		last = r
+		require.NotEmpty(t, r.Endpoints, "Wine has no sound server here: tools/windows/test.sh starts one, and names it in $PULSE_SERVER")
+		return len(r.Endpoints[0].SeenBy) == 2 || len(r.Notes) > 0
 	})
 	seen := []string{"wasapi", "miniaudio"}
-	if len(src.(*source).Notes()) > 0 { // it is not part of this build
+	if len(last.Notes) > 0 { // it is not part of this build
 		seen = seen[:1]
 	}
 	inputs := 0
-	for _, e := range found {
+	for _, e := range last.Endpoints {
 		require.True(t, strings.HasPrefix(e.ID, "{0.0."), e.ID)
 		require.Equal(t, seen, e.SeenBy, e.Name)
 		if e.Type == devices.AudioInput && e.Name == "Acme One" {

@@ -5,10 +5,8 @@ import (
 	"sidetone/internal/platform/audio/pulse"
 )
 
-// Hardware returns the cards that the sound server has, whatever endpoints their profiles make.
-func (a *source) Hardware() []devices.Hardware { return hardwareOf(a.last, a.findUSB, a.connections) }
-
-// hardwareOf identifies each card as its endpoints are. connections is how many connections to a sound server there have been.
+// hardwareOf returns the cards that the sound server has, whatever endpoints their profiles make, each identified as its endpoints are.
+// connections is how many connections to a sound server there have been.
 func hardwareOf(s pulse.Snapshot, findUSB usbFinder, connections int) (list []devices.Hardware) {
 	for _, c := range s.Cards {
 		e := endpointOf(pulse.Device{Card: c.Index}, s.Cards, findUSB)

@@ -191,22 +191,22 @@ func TestMixerThatIsHiddenIsSaidWhereItMatters(t *testing.T) {
 // lazy is a source that reads only what has changed.
 type lazy struct {
 	wake      signal.Signal
-	refreshed chan bool // one for each List
+	refreshed chan bool // one for each Read
 	fresh     bool
 }
 
 func (l *lazy) Name() string { return "lazy" }
-func (l *lazy) Refresh()     { l.fresh = true }
 func (l *lazy) Close() error { return nil }
 
-func (l *lazy) List(context.Context) ([]devices.Endpoint, error) {
+func (l *lazy) Read(context.Context) (platform.Reading, error) {
 	l.refreshed <- l.fresh
 	l.fresh = false
-	return nil, nil
+	return platform.Reading{}, nil
 }
 
 func (l *lazy) Wait(ctx context.Context) error {
 	_, err := l.wake.Wait(ctx, 0, nil)
+	l.fresh = l.fresh || ctx.Err() != nil
 	return err
 }
 
@@ -241,7 +241,9 @@ func TestAFreshReadingReadsEverything(t *testing.T) {
 	defer a.Close()
 	a.pending.take()
 	a.mark(mixerChanged, 0)
-	a.Refresh()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = a.Wait(ended)
 	what, _ := a.pending.take()
 	require.NotZero(t, what&allChanged)
 }

@@ -13,7 +13,7 @@ import (
 // TestWhatMiniaudioLacksIsSaid: that it hangs, or the reason that it gives.
 func TestWhatMiniaudioLacksIsSaid(t *testing.T) {
 	for err, want := range map[error]health.Code{errMiniaudioHangs: health.MiniaudioHangs, errors.New("miniaudio: no server"): health.MiniaudioFails} {
-		notes := (&source{mixers: &mixers{}, mini: &companion{last: enumeration{err: err}}}).Notes()
+		notes := (&companion{last: enumeration{err: err}}).notes()
 		require.Len(t, notes, 1)
 		require.Equal(t, want, notes[0].Code)
 		healthtest.Raised(t, notes...)

@@ -7,13 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 )
 
-// listRetry is when a failed List is tried again without an event.
+// listRetry is when a failed Read is tried again without an event.
 const listRetry = 30 * time.Second
 
 // watched is what the sources of all systems share.
@@ -24,7 +23,7 @@ type watched struct {
 	unwatch func() error // nil: nothing is watched
 
 	mu    sync.Mutex
-	retry time.Duration // until List is due without an event; 0 = never
+	retry time.Duration // until Read is due without an event; 0 = never
 }
 
 func newWatched() *watched { return &watched{changed: signal.New(), closed: make(chan struct{})} }
@@ -44,7 +43,7 @@ func (w *watched) Close() error {
 	return err
 }
 
-// Wait returns after a hot-plug, a change of access, and when a failed List or a camera that did not answer is due again.
+// Wait returns after a hot-plug, a change of access, and when a failed Read or a camera that did not answer is due again.
 func (w *watched) Wait(ctx context.Context) error {
 	w.mu.Lock()
 	retry := w.retry
@@ -53,8 +52,8 @@ func (w *watched) Wait(ctx context.Context) error {
 	return err
 }
 
-// unreadable returns the result of a failed List. mu is held.
-func (w *watched) unreadable(err error) ([]devices.Endpoint, error) {
+// unreadable returns the error of a failed Read. mu is held.
+func (w *watched) unreadable(err error) error {
 	w.retry = listRetry
-	return nil, platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
+	return platform.Trouble(fmt.Errorf("list cameras: %w", err), health.CamerasUnreadable, nil)
 }

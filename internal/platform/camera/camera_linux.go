@@ -28,7 +28,7 @@ type source struct {
 
 	// mu of watched guards the following fields.
 	nodes     map[nodeID]*presence // of the last scan
-	notes     []health.Condition   // of the last List
+	notes     []health.Condition   // of the last Read
 	producers *producers           // nil until there is a node that changes
 }
 
@@ -62,21 +62,19 @@ func (c *source) watch() {
 	c.hotplug = linux.WatchHotplug("camera", "video4linux", c.Dev, isVideoNode, c.log, c.changed.Notify)
 }
 
-// Notes names the cameras that the last List left out, and what is not watched.
-func (c *source) Notes() []health.Condition {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append(c.hotplug.Notes(), c.notes...)
-}
-
-// List returns the cameras in the order of their numbers.
-func (c *source) List(ctx context.Context) ([]devices.Endpoint, error) {
+// Read returns the cameras in the order of their numbers. The notes name those that are left out, and what is not watched.
+func (c *source) Read(ctx context.Context) (platform.Reading, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.notes, c.retry = nil, 0
+	endpoints, err := c.list(ctx)
+	return platform.Reading{Endpoints: endpoints, Notes: append(c.hotplug.Notes(), c.notes...)}, err
+}
+
+func (c *source) list(ctx context.Context) ([]devices.Endpoint, error) {
 	nodes, err := c.scan()
 	if err != nil {
-		return c.unreadable(err)
+		return nil, c.unreadable(err)
 	}
 	c.ask(ctx, nodes)
 	endpoints := []devices.Endpoint{}

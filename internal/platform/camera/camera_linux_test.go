@@ -117,7 +117,7 @@ func TestCameraKinds(t *testing.T) {
 		"video10": {Driver: "isys", Card: "ipu6", BusInfo: "PCI:0000:00:05.0", Capture: true},
 	}).query, platformtest.Quiet())
 
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	seen := []string{"v4l2"}
 	require.Equal(t, []devices.Endpoint{
@@ -130,25 +130,25 @@ func TestCameraKinds(t *testing.T) {
 		{ID: "/dev/video5", Type: devices.VideoInput, Name: "unicam-image", BusInfo: "platform:fe801000.csi", SeenBy: seen},
 		{ID: "/dev/video10", Type: devices.VideoInput, Name: "ipu6", Bus: devices.PCI, BusInfo: "PCI:0000:00:05.0", SeenBy: seen},
 	}, got)
-	require.Empty(t, source.Notes())
+	require.Empty(t, source.noted())
 }
 
 func TestCameraNoneIsNotUnknown(t *testing.T) {
 	none := newTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/video4linux")))
-	got, err := newSource(linux.TreeIn(none.Root), answering(nil).query, platformtest.Quiet()).List(t.Context())
+	got, err := platformtest.List(t, newSource(linux.TreeIn(none.Root), answering(nil).query, platformtest.Quiet()))
 	require.NoError(t, err)
 	require.Empty(t, got)
 
 	noSysfs := t.TempDir()
-	_, err = newSource(linux.TreeIn(noSysfs), answering(nil).query, platformtest.Quiet()).List(t.Context())
+	_, err = platformtest.List(t, newSource(linux.TreeIn(noSysfs), answering(nil).query, platformtest.Quiet()))
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
 
 	unreadable := newTree(t)
 	require.NoError(t, os.Remove(unreadable.Path("sys/class/video4linux")))
 	require.NoError(t, os.WriteFile(unreadable.Path("sys/class/video4linux"), nil, 0o644))
 	source := newSource(linux.TreeIn(unreadable.Root), answering(nil).query, platformtest.Quiet())
-	_, err = source.List(t.Context())
+	_, err = platformtest.List(t, source)
 	require.ErrorContains(t, err, "list cameras")
 	require.Equal(t, listRetry, source.retry)
 
@@ -165,7 +165,7 @@ func TestCameraIsAskedOncePerPresence(t *testing.T) {
 	d := answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta})
 	source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
 	for range 3 {
-		got, err := source.List(t.Context())
+		got, err := platformtest.List(t, source)
 		require.NoError(t, err)
 		require.Len(t, got, 1)
 	}
@@ -173,12 +173,12 @@ func TestCameraIsAskedOncePerPresence(t *testing.T) {
 	require.EqualValues(t, 1, d.asked["video1"].Load())
 
 	f.unplug("video0")
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Empty(t, got)
 	f.node(brioUSB+"/1-3:1.0", "video0", "another camera")
 	d.set("video0", func() (videoNode, error) { return videoNode{Card: "another camera", Capture: true}, nil })
-	got, err = source.List(t.Context())
+	got, err = platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Equal(t, "another camera", got[0].Name)
 }
@@ -231,7 +231,7 @@ func TestCameraThatBecomesOneIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	wait()
 	require.Len(t, platformtest.MustList(t, source), 1)
-	require.Empty(t, source.Notes())
+	require.Empty(t, source.noted())
 
 	captures.Store(false)
 	require.NoError(t, producer.Close())
@@ -285,16 +285,16 @@ func TestCameraWhoseNodeIsGoneIsNotListed(t *testing.T) {
 	f := newTree(t)
 	f.brio()
 	source := newSource(linux.TreeIn(f.Root), answering(map[string]videoNode{"video0": brioNode, "video1": brioMeta}).query, platformtest.Quiet())
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 
 	require.NoError(t, os.Remove(f.Path("dev/video0")))
-	got, err = source.List(t.Context())
+	got, err = platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Empty(t, got)
 	require.Equal(t, queryRetries[0], source.retry.Round(time.Millisecond*10), "looks again by itself")
-	require.Empty(t, source.Notes())
+	require.Empty(t, source.noted())
 }
 
 func TestCameraAccessComesLate(t *testing.T) {
@@ -311,7 +311,7 @@ func TestCameraAccessComesLate(t *testing.T) {
 		})
 		source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
 		for len(platformtest.MustList(t, source)) == 0 {
-			require.Empty(t, source.Notes(), "a moment without access is nothing to speak of")
+			require.Empty(t, source.noted(), "a moment without access is nothing to speak of")
 			require.NoError(t, source.Wait(t.Context()))
 		}
 		require.Equal(t, 250*time.Millisecond, time.Since(start))
@@ -342,15 +342,15 @@ func TestCameraWithoutAccessIsLeftOutAndSaid(t *testing.T) {
 		for range 3 {
 			require.Len(t, platformtest.MustList(t, source), 1)
 			require.Zero(t, source.retry, "no timer runs for what stays as it is")
-			require.Len(t, source.Notes(), 1)
-			require.Contains(t, health.English.Phrases(source.Notes())[0], f.Path("dev/video0")+" (Logitech BRIO: Logitech BRIO) is left out: open /dev/video0: permission denied; this user needs")
-			healthtest.Raised(t, source.Notes()...)
+			require.Len(t, source.noted(), 1)
+			require.Contains(t, health.English.Phrases(source.noted())[0], f.Path("dev/video0")+" (Logitech BRIO: Logitech BRIO) is left out: open /dev/video0: permission denied; this user needs")
+			healthtest.Raised(t, source.noted()...)
 		}
 		require.Equal(t, 1, strings.Count(log.String(), "camera left out"))
 
 		denied = false
 		require.Len(t, platformtest.MustList(t, source), 2)
-		require.Empty(t, source.Notes())
+		require.Empty(t, source.noted())
 	})
 }
 
@@ -365,19 +365,19 @@ func TestCameraDriverThatHangsCostsTheOthersNothing(t *testing.T) {
 		source := newSource(linux.TreeIn(f.Root), d.query, platformtest.Quiet())
 		for range len(queryRetries) + 1 {
 			require.Len(t, platformtest.MustList(t, source), 1)
-			if len(source.Notes()) > 0 {
+			if len(source.noted()) > 0 {
 				break
 			}
 			require.NoError(t, source.Wait(t.Context()))
 		}
-		require.Contains(t, health.English.Phrases(source.Notes())[0], "its driver does not answer; unplug")
-		healthtest.Raised(t, source.Notes()...)
+		require.Contains(t, health.English.Phrases(source.noted())[0], "its driver does not answer; unplug")
+		healthtest.Raised(t, source.noted()...)
 		require.EqualValues(t, 1, d.asked["video0"].Load(), "a driver that hangs is not asked again")
 
 		close(release)
 		require.NoError(t, source.Wait(t.Context()), "the late answer makes the source look again")
 		require.Len(t, platformtest.MustList(t, source), 2)
-		require.Empty(t, source.Notes())
+		require.Empty(t, source.noted())
 		require.EqualValues(t, 1, d.asked["video0"].Load())
 	})
 }
@@ -413,18 +413,18 @@ func TestCameraSaysWhatItCannotWatch(t *testing.T) {
 	source, err := New(f.Root, platformtest.Quiet())
 	require.NoError(t, err)
 	require.Empty(t, platformtest.MustList(t, source))
-	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "watch "+f.Path("dev")+": no such file or directory")
-	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
+	require.Contains(t, strings.Join(health.English.Phrases(notedBy(source)), "\n"), "watch "+f.Path("dev")+": no such file or directory")
+	healthtest.Raised(t, notedBy(source)...)
 	require.NoError(t, source.Close())
 
 	f.Dir("dev")
 	source, err = New(f.Root, platformtest.Quiet())
 	require.NoError(t, err)
-	require.Empty(t, source.(platform.Annotator).Notes())
+	require.Empty(t, notedBy(source))
 	require.NoError(t, os.Remove(f.Path("dev")))
 	require.NoError(t, source.Wait(platformtest.Deadline(t)))
-	require.Contains(t, strings.Join(health.English.Phrases(source.(platform.Annotator).Notes()), "\n"), "cameras are no longer watched: watch "+f.Path("dev")+": the folder is gone")
-	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
+	require.Contains(t, strings.Join(health.English.Phrases(notedBy(source)), "\n"), "cameras are no longer watched: watch "+f.Path("dev")+": the folder is gone")
+	healthtest.Raised(t, notedBy(source)...)
 	require.NoError(t, source.Close())
 }
 
@@ -433,7 +433,7 @@ func TestCameraOfThisMachine(t *testing.T) {
 	platformtest.NoLeak(t)
 	source, err := New("", platformtest.Quiet())
 	require.NoError(t, err)
-	_, err = source.List(t.Context())
+	_, err = platformtest.List(t, source)
 	require.NoError(t, err)
 	require.NoError(t, source.Close())
 }
@@ -510,3 +510,12 @@ func TestGate(t *testing.T) {
 		require.ErrorIs(t, err, failed)
 	})
 }
+
+// noted is what the last Read has noted.
+func (c *source) noted() []health.Condition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(c.hotplug.Notes(), c.notes...)
+}
+
+func notedBy(s platform.Source) []health.Condition { return s.(*source).noted() }

@@ -9,7 +9,6 @@ import (
 	syswindows "golang.org/x/sys/windows"
 
 	"sidetone/internal/devices"
-	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/platform/windows"
 )
@@ -33,17 +32,19 @@ func New(_ string, log *slog.Logger) (platform.Source, error) {
 	return &source{w, arrivals}, nil
 }
 
-// Notes says if nothing is watched.
-func (c *source) Notes() []health.Condition { return c.arrivals.Notes() }
+// Read returns the cameras in the order of their ids. The notes say if nothing is watched.
+func (c *source) Read(context.Context) (platform.Reading, error) {
+	endpoints, err := c.list()
+	return platform.Reading{Endpoints: endpoints, Notes: c.arrivals.Notes()}, err
+}
 
-// List returns the cameras in the order of their ids.
-func (c *source) List(context.Context) ([]devices.Endpoint, error) {
+func (c *source) list() ([]devices.Endpoint, error) {
 	interfaces, err := windows.Interfaces(videoCameras)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retry = 0
 	if err != nil {
-		return c.unreadable(err)
+		return nil, c.unreadable(err)
 	}
 	endpoints := []devices.Endpoint{}
 	for _, i := range interfaces {

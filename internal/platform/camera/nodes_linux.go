@@ -19,7 +19,7 @@ import (
 // udev has not set the node's access yet. After that it is tried only at events.
 var queryRetries = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 1250 * time.Millisecond}
 
-// queryTimeout is how long one List waits for drivers that do not answer.
+// queryTimeout is how long one Read waits for drivers that do not answer.
 const queryTimeout = time.Second
 
 // nodeID identifies one presence of a node, so that the next one with the same number has another id.
@@ -93,7 +93,7 @@ func (c *source) ask(ctx context.Context, nodes []*presence) {
 	}
 }
 
-// await waits for the answer until ctx ends; a later List takes a late one.
+// await waits for the answer until ctx ends; a later Read takes a late one.
 func (n *presence) await(ctx context.Context) {
 	if n.asking == nil {
 		return

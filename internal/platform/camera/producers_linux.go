@@ -65,7 +65,7 @@ func (w *producers) fired(events []byte) (seen bool) {
 }
 
 // arm waits for one event at the node at path: that a program closes it, or, unless frames come already, writes one. One event is enough,
-// since the next List arms it again; frames come thirty times a second. It reports whether that is new, so that what happened just before
+// since the next Read arms it again; frames come thirty times a second. It reports whether that is new, so that what happened just before
 // is not known.
 func (w *producers) arm(path string, fed bool) (isNew bool, err error) {
 	events := uint32(unix.IN_CLOSE_WRITE)

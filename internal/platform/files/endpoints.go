@@ -20,16 +20,15 @@ import (
 type fileSource struct {
 	*fileWatch
 
-	mu    sync.Mutex
-	good  *[]devices.Endpoint // the last good content, if there is any
-	notes []health.Condition  // of the last List
+	mu   sync.Mutex
+	good *[]devices.Endpoint // the last good content, if there is any
 }
 
 // NewEndpoints returns the source "file:PATH": the endpoints in the YAML or JSON file at path, under the key endpoints, each in the form
 // of devices.Endpoint. The file is read again whenever it changes, is replaced, or appears.
 //
 // If an existing file cannot be used, for instance while it is being written, the last good content stays in force, and the notes say so.
-// A file that is missing or was never good is an error of List. Writers should rename a complete file into place: one that is cut between
+// A file that is missing or was never good is an error of Read. Writers should rename a complete file into place: one that is cut between
 // two entries looks complete.
 func NewEndpoints(path string) (platform.Source, error) {
 	watch, err := watchFile("endpoints file", path)
@@ -42,19 +41,13 @@ func NewEndpoints(path string) (platform.Source, error) {
 // Name returns "file:" and the path as it was given.
 func (s *fileSource) Name() string { return "file:" + s.given }
 
-// Notes says what is wrong with the file while its last good content is in force, and whether changes go unnoticed.
-func (s *fileSource) Notes() []health.Condition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.notes)
-}
-
-// List returns the endpoints in the file, or of its last good content.
-func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
+// Read returns the endpoints in the file, or of its last good content. The notes say what is wrong with the file then, and whether changes
+// go unnoticed.
+func (s *fileSource) Read(ctx context.Context) (r platform.Reading, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	endpoints, err := readWatched(ctx, s.fileWatch, s.read)
-	s.notes = s.fileWatch.Notes()
+	r.Notes = s.Notes()
 	switch {
 	case err == nil:
 		s.good = &endpoints
@@ -62,12 +55,13 @@ func (s *fileSource) List(ctx context.Context) ([]devices.Endpoint, error) {
 		s.good = nil
 	}
 	if s.good == nil {
-		return nil, platform.Trouble(fmt.Errorf("endpoints file: %w", err), health.EndpointFileWrong, health.Args{"path": s.given})
+		return r, platform.Trouble(fmt.Errorf("endpoints file: %w", err), health.EndpointFileWrong, health.Args{"path": s.given})
 	}
 	if err != nil {
-		s.notes = append(s.notes, health.Wrap(err, health.EndpointFileKept, health.Warning, health.Args{"path": s.given}).Condition)
+		r.Notes = append(r.Notes, health.Wrap(err, health.EndpointFileKept, health.Warning, health.Args{"path": s.given}).Condition)
 	}
-	return slices.Clone(*s.good), nil
+	r.Endpoints = slices.Clone(*s.good)
+	return r, nil
 }
 
 // read returns the endpoints, or the first problem with its position, and how many more there are.

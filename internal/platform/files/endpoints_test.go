@@ -143,9 +143,9 @@ func until(t *testing.T, source platform.Source, what string, good func([]device
 	ctx := platformtest.Deadline(t)
 	for {
 		waitErr := source.Wait(ctx)
-		got, err := source.List(t.Context())
+		got, err := platformtest.List(t, source)
 		if waitErr != nil {
-			t.Fatalf("no event led to %s; the last reading: %v, %v, %v", what, got, err, source.(platform.Annotator).Notes())
+			t.Fatalf("no event led to %s; the last reading: %v, %v, %v", what, got, err, platformtest.Notes(t, source))
 		}
 		if good(got, err) {
 			return
@@ -162,7 +162,7 @@ func idsOf(endpoints []devices.Endpoint) (ids []string) {
 
 func fileIDs(t *testing.T, source platform.Source) []string {
 	t.Helper()
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	return idsOf(got)
 }
@@ -234,10 +234,10 @@ func TestFileThatComesLate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "some", "folder", "e.json")
 	source := follow(t, path)
-	_, err := source.List(t.Context())
+	_, err := platformtest.List(t, source)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorContains(t, err, path)
-	require.Empty(t, source.(platform.Annotator).Notes())
+	require.Empty(t, platformtest.Notes(t, source))
 
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	write(t, path, "late")
@@ -334,12 +334,12 @@ func TestFileBrokenKeepsTheLastGoodContent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("endpoints: ["), 0o600))
 	source := follow(t, path)
-	_, err := source.List(t.Context())
+	_, err := platformtest.List(t, source)
 	require.ErrorContains(t, err, path+":1:", "there is no good content yet")
 
 	write(t, path, "good")
 	becomes(t, source, "good")
-	require.Empty(t, source.(platform.Annotator).Notes())
+	require.Empty(t, platformtest.Notes(t, source))
 
 	for name, broken := range map[string]string{
 		"half a file":   content("good")[:20],
@@ -352,19 +352,19 @@ func TestFileBrokenKeepsTheLastGoodContent(t *testing.T) {
 		until(t, source, name, func(got []devices.Endpoint, err error) bool {
 			require.NoError(t, err)
 			require.Equal(t, []devices.Endpoint{{ID: "good", Type: devices.AudioInput}}, got)
-			notes := health.English.Phrases(source.(platform.Annotator).Notes())
+			notes := health.English.Phrases(platformtest.Notes(t, source))
 			require.LessOrEqual(t, len(notes), 1)
 			if len(notes) == 1 {
 				require.Contains(t, notes[0], path)
 				require.Contains(t, notes[0], "; keeping the last good content")
-				healthtest.Raised(t, source.(platform.Annotator).Notes()...)
+				healthtest.Raised(t, platformtest.Notes(t, source)...)
 			}
 			return len(notes) == 1 && (name != "two problems" || strings.Contains(notes[0], path+":2:19: ") && strings.Contains(notes[0], ", and 1 more"))
 		})
 	}
 	write(t, path, "fine")
 	becomes(t, source, "fine")
-	require.Empty(t, source.(platform.Annotator).Notes())
+	require.Empty(t, platformtest.Notes(t, source))
 
 	require.NoError(t, os.Remove(path))
 	until(t, source, "the file's end", absent)
@@ -374,16 +374,16 @@ func TestFileBrokenKeepsTheLastGoodContent(t *testing.T) {
 	})
 }
 
-// What List hands out is the caller's: Follow writes into it.
+// What Read hands out is the caller's: Follow writes into it.
 func TestFileListIsACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.yaml")
 	write(t, path, "good")
 	source := follow(t, path)
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	got[0].ID = "spoilt"
 	require.NoError(t, os.WriteFile(path, []byte("broken"), 0o600))
-	got, err = source.List(t.Context())
+	got, err = platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Equal(t, "good", got[0].ID)
 }
@@ -394,13 +394,13 @@ func TestFileSaysEachTroubleOnce(t *testing.T) {
 	source, err := NewEndpoints(path)
 	require.NoError(t, err)
 	defer source.Close()
-	_, err = source.List(t.Context())
+	_, err = platformtest.List(t, source)
 	require.NoError(t, err)
-	noted := source.(platform.Annotator).Notes
+	noted := func() []health.Condition { return platformtest.Notes(t, source) }
 	require.Empty(t, noted())
 	require.NoError(t, os.WriteFile(path, []byte("broken"), 0o600))
 	for range 3 {
-		_, err = source.List(t.Context())
+		_, err = platformtest.List(t, source)
 		require.NoError(t, err)
 		require.Equal(t, 1, strings.Count(strings.Join(health.English.Phrases(noted()), ""), "keeping the last good content"))
 	}
@@ -412,12 +412,12 @@ func TestFileThatCannotBeWatchedIsReadNowAndThen(t *testing.T) {
 	source, err := NewEndpoints(path)
 	require.NoError(t, err)
 	require.NoError(t, source.Close())
-	got, err := source.List(t.Context())
+	got, err := platformtest.List(t, source)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	require.Len(t, source.(platform.Annotator).Notes(), 1)
-	require.Contains(t, health.English.Phrases(source.(platform.Annotator).Notes())[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
-	healthtest.Raised(t, source.(platform.Annotator).Notes()...)
+	require.Len(t, platformtest.Notes(t, source), 1)
+	require.Contains(t, health.English.Phrases(platformtest.Notes(t, source))[0], "changes of "+path+" cannot be watched, so it is read every 30s: ")
+	healthtest.Raised(t, platformtest.Notes(t, source)...)
 	require.ErrorIs(t, source.Wait(t.Context()), os.ErrClosed)
 
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	"sidetone/internal/health"
 	"sidetone/internal/health/healthtest"
-	"sidetone/internal/platform"
 	"sidetone/internal/platform/platformtest"
 )
 
@@ -24,7 +23,7 @@ func TestFilesWithoutInotify(t *testing.T) {
 		defer source.Close()
 
 		require.Equal(t, []string{"v1"}, fileIDs(t, source))
-		notes := source.(platform.Annotator).Notes()
+		notes := platformtest.Notes(t, source)
 		require.Len(t, notes, 1)
 		require.Equal(t, health.FileUnwatched, notes[0].Code)
 		require.Equal(t, health.WatchLimit, notes[0].Because[0].Code)
@@ -36,7 +35,7 @@ func TestFilesWithoutInotify(t *testing.T) {
 
 		platformtest.SetUserLimit(t, "max_inotify_instances", 10)
 		require.Equal(t, []string{"v1"}, fileIDs(t, source))
-		require.Empty(t, source.(platform.Annotator).Notes())
+		require.Empty(t, platformtest.Notes(t, source))
 		write(t, endpoints, "v2")
 		becomes(t, source, "v2")
 	})

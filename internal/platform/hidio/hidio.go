@@ -17,8 +17,7 @@ import (
 // that device is not read meanwhile, and Read and Close wait for it: it must return when the program ends, and must not call Read or
 // Close.
 type Devices interface {
-	platform.Reader
-	platform.Annotator
+	platform.Source
 	// Want replaces what decides which devices to open, effective from the next Read, and makes one due: devices that are no longer
 	// wanted are then Gone, newly wanted ones Attached or Denied. It does not block.
 	Want(Wanted)

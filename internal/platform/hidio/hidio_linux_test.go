@@ -163,7 +163,7 @@ func newManaged(root string, want Any, handle func(hid.Event), log *slog.Logger)
 
 func mustRead(t *testing.T, h managed) {
 	t.Helper()
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 }
 
 var anyHID = Any(func(hid.Device) bool { return true })
@@ -195,7 +195,7 @@ func TestHIDReportsArriveWholeAndInOrder(t *testing.T) {
 	left, right := f.plug(headsetHID("hidraw2")), f.plug(headsetHID("hidraw11"))
 	h, events := openHID(t, f)
 	require.Equal(t, "hid", h.Name())
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 	require.Len(t, events, 2, "what is there is said before Read returns")
 	for _, node := range []string{"hidraw2", "hidraw11"} {
 		e := events.expect(t, hid.Attached, node)
@@ -217,7 +217,7 @@ func TestHIDReportsArriveWholeAndInOrder(t *testing.T) {
 	}
 	require.Equal(t, want, have)
 	mustRead(t, h)
-	require.Empty(t, h.Notes())
+	require.Empty(t, h.noted())
 }
 
 // What waits in the kernel while the agent is stalled may have been sent at any time meanwhile.
@@ -429,14 +429,14 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	unix.Close(other)
 	require.Contains(t, events.expect(t, hid.Failed, "hidraw0").Error, "input/output error")
 
-	for len(h.Notes()) == 0 { // mostly its entry goes within a moment, and there is nothing to say
+	for len(h.noted()) == 0 { // mostly its entry goes within a moment, and there is nothing to say
 		require.NoError(t, h.Wait(platformtest.Deadline(t)), "it looks again")
 		mustRead(t, h)
 	}
 	require.NotZero(t, h.retry, "it is tried again for as long as it is listed")
 	require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: open " + f.Path("dev/hidraw0") +
-		": no such device; unplug the device and plug it in again"}, health.English.Phrases(h.Notes()))
-	healthtest.Raised(t, h.Notes()...)
+		": no such device; unplug the device and plug it in again"}, health.English.Phrases(h.noted()))
+	healthtest.Raised(t, h.noted()...)
 	require.LessOrEqual(t, int(opened.Load()), 2+len(openRetries))
 	h.Send(hid.Request{Node: "hidraw0", Output: []byte{1, 2}}) // leads nowhere
 
@@ -446,7 +446,7 @@ func TestHIDUnplugIsNoticedByTheReader(t *testing.T) {
 	require.NoError(t, h.Wait(platformtest.Deadline(t)))
 	mustRead(t, h)
 	require.False(t, events.expect(t, hid.Attached, "hidraw0").Plugged)
-	require.Empty(t, h.Notes())
+	require.Empty(t, h.noted())
 	f.unlist("hidraw0")
 	mustRead(t, h)
 	events.expect(t, hid.Gone, "hidraw0")
@@ -575,8 +575,8 @@ func TestHIDDenied(t *testing.T) {
 		for range 3 {
 			mustRead(t, h)
 			require.Zero(t, h.retry, "no timer runs for what stays as it is")
-			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, health.English.Phrases(h.Notes()))
-			healthtest.Raised(t, h.Notes()...)
+			require.Equal(t, []string{"hidraw0 (Acme Headset 700, 1209:0700) is left out: " + trouble}, health.English.Phrases(h.noted()))
+			healthtest.Raised(t, h.noted()...)
 		}
 		require.Equal(t, trouble, why(events.expect(t, hid.Denied, "hidraw0")))
 		require.Empty(t, events, "once is enough")
@@ -586,7 +586,7 @@ func TestHIDDenied(t *testing.T) {
 		d.err = unix.ENOENT
 		mustRead(t, h)
 		require.Equal(t, openRetries[0], h.retry)
-		require.Contains(t, health.English.Phrases(h.Notes())[0], trouble, "what was said stands for the moment")
+		require.Contains(t, health.English.Phrases(h.noted())[0], trouble, "what was said stands for the moment")
 		time.Sleep(openRetries[2])
 		mustRead(t, h)
 		require.Zero(t, h.retry)
@@ -595,7 +595,7 @@ func TestHIDDenied(t *testing.T) {
 		d.err = nil
 		mustRead(t, h)
 		require.False(t, events.expect(t, hid.Attached, "hidraw0").Plugged)
-		require.Empty(t, h.Notes())
+		require.Empty(t, h.noted())
 		require.NoError(t, h.Close())
 	})
 }
@@ -613,7 +613,7 @@ func TestHIDAccessComesLate(t *testing.T) {
 		start := time.Now()
 		for _, at := range openRetries {
 			mustRead(t, h)
-			require.Empty(t, h.Notes())
+			require.Empty(t, h.noted())
 			require.Empty(t, events)
 			require.NoError(t, h.Wait(t.Context()))
 			require.Equal(t, at, time.Since(start))
@@ -694,7 +694,7 @@ func TestHIDOpeningThatHangs(t *testing.T) {
 		mustRead(t, h)
 		events.expect(t, hid.Attached, "hidraw0")
 		require.Equal(t, 1, opened)
-		require.Len(t, h.Notes(), 1)
+		require.Len(t, h.noted(), 1)
 		require.NoError(t, h.Close())
 	})
 }
@@ -734,7 +734,7 @@ func TestHIDCloseWhileOpening(t *testing.T) {
 			return openNode(path)
 		}
 		var listing sync.WaitGroup
-		listing.Go(func() { h.Read(t.Context()) })
+		listing.Go(func() { readNow(t, h) })
 		synctest.Wait()
 		require.ErrorContains(t, h.Close(), "the kernel still waits")
 		listing.Wait()
@@ -756,7 +756,7 @@ func TestHIDClose(t *testing.T) {
 	far.report("unread")
 	port.emit(hid.Event{Kind: hid.Report})
 	h.Send(hid.Request{Node: "hidraw0", Feature: []byte{1}, Length: 2})
-	err := h.Read(t.Context())
+	err := readNow(t, h)
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorIs(t, h.Wait(t.Context()), os.ErrClosed)
 	require.Empty(t, events)
@@ -819,11 +819,11 @@ func TestHIDNoneIsNotUnknown(t *testing.T) {
 	none := newHIDTree(t)
 	require.NoError(t, os.Remove(none.Path("sys/class/hidraw")))
 	h := newManaged(none.Root, anyHID, nil, platformtest.Quiet())
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 
 	noSysfs := t.TempDir()
 	h = newManaged(noSysfs, anyHID, nil, platformtest.Quiet())
-	err := h.Read(t.Context())
+	err := readNow(t, h)
 	require.ErrorContains(t, err, filepath.Join(noSysfs, "sys/class"))
 	require.Equal(t, readRetry, h.retry)
 
@@ -841,8 +841,8 @@ func TestHIDWithoutWatching(t *testing.T) {
 	require.NoError(t, os.Remove(f.Path("dev")))
 	h, events := openHID(t, f)
 	mustRead(t, h)
-	require.Contains(t, health.English.Phrases(h.Notes())[0], "a change of access to a HID device goes unnoticed")
-	healthtest.Raised(t, h.Notes()...)
+	require.Contains(t, health.English.Phrases(h.noted())[0], "a change of access to a HID device goes unnoticed")
+	healthtest.Raised(t, h.noted()...)
 	require.Empty(t, events)
 }
 
@@ -870,10 +870,10 @@ func TestHIDGarbage(t *testing.T) {
 	require.Empty(t, events.expect(t, hid.Attached, "hidraw3").Device.Descriptor, "no device has such a descriptor")
 	events.expect(t, hid.Attached, "hidraw4")
 	require.Empty(t, events)
-	require.Len(t, h.Notes(), 3)
-	require.Contains(t, health.English.Phrases(h.Notes())[0], "hidraw0 is left out: what it is cannot be read: open ")
-	healthtest.Raised(t, h.Notes()...)
-	require.Contains(t, health.English.Phrases(h.Notes())[1], `hidraw1 is left out: its HID_ID "zz::" is not bus:vendor:product`)
+	require.Len(t, h.noted(), 3)
+	require.Contains(t, health.English.Phrases(h.noted())[0], "hidraw0 is left out: what it is cannot be read: open ")
+	healthtest.Raised(t, h.noted()...)
+	require.Contains(t, health.English.Phrases(h.noted())[1], `hidraw1 is left out: its HID_ID "zz::" is not bus:vendor:product`)
 }
 
 const nobodyID = 65534

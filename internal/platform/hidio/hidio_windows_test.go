@@ -316,16 +316,16 @@ func TestHIDOfWindowsThatNoRuleIsAboutIsNotOpened(t *testing.T) {
 	}
 	events := newHIDEvents()
 	h := newManager(b, strangers{}, events.handle, platformtest.Quiet())
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 	plugged := headset(0).Plug(t)
 	for range 3 {
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 	}
 	require.NotContains(t, opened, strings.ToLower(plugged.Path()))
-	require.Empty(t, h.Notes())
+	require.Empty(t, h.noted())
 	require.Empty(t, events)
 	h.Want(ours)
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 	require.Contains(t, opened, strings.ToLower(plugged.Path()))
 	e := events.expect(t, hid.Attached, plugged.Instance())
 	require.False(t, e.Plugged)
@@ -356,12 +356,12 @@ func TestHIDOfWindowsThatAnotherProgramKeepsToItself(t *testing.T) {
 	events := make(hidEvents, 100)
 	h := newManager(busy, ours, func(e hid.Event) { events <- e }, platformtest.Quiet())
 	for len(events) == 0 {
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 	}
 	require.Equal(t, health.HIDBusy, events.expect(t, hid.Denied, plugged.Instance()).Reason.Code)
 	require.Equal(t, readRetry, h.retry, "it is tried again by itself")
 	busy.busy.Store(false)
-	require.NoError(t, h.Read(t.Context()))
+	require.NoError(t, readNow(t, h))
 	events.expect(t, hid.Attached, plugged.Instance())
 	require.NoError(t, h.Close())
 }

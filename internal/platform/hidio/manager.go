@@ -128,13 +128,6 @@ func (h *manager) Want(want Wanted) {
 	h.changed.Notify()
 }
 
-// Refresh has the next Read retry what has failed even without an event of the OS, and look at all queues of reports, as after a sleep.
-func (h *manager) Refresh() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.afresh = true
-}
-
 // Send implements Devices.
 func (h *manager) Send(r hid.Request) {
 	h.mu.Lock()
@@ -154,20 +147,19 @@ func (h *manager) Look() {
 	}
 }
 
-// Wait returns after a hot-plug, a change of access, a failure of a device, and when a device that could not be opened is due again.
+// Wait returns after a hot-plug, a change of access, a failure of a device, and when a device that could not be opened is due again. If ctx
+// has ended, the next Read retries what has failed even without an event of the OS, and looks at all queues of reports, as after a sleep.
 func (h *manager) Wait(ctx context.Context) error {
 	h.listing.Lock()
 	retry := h.retry
 	h.listing.Unlock()
 	_, err := h.changed.Wait(ctx, retry, h.ctx.Done())
+	if ctx.Err() != nil {
+		h.mu.Lock()
+		h.afresh = true
+		h.mu.Unlock()
+	}
 	return err
-}
-
-// Notes names the wanted devices that are not read, and what is not watched.
-func (h *manager) Notes() []health.Condition {
-	h.listing.Lock()
-	defer h.listing.Unlock()
-	return append(h.backend.unwatched(), h.notes...)
 }
 
 // Close ends Wait, the watching and the reading. There is no event after it. It returns an error if the kernel has not released a device
@@ -206,10 +198,16 @@ func (h *manager) waitIdle() error {
 	}
 }
 
-// Read opens wanted devices that are not open, and closes those that are no longer wanted. Their events come before it returns.
-func (h *manager) Read(ctx context.Context) error {
+// Read opens wanted devices that are not open, and closes those that are no longer wanted. Their events come before it returns. The notes
+// name the wanted devices that are not read, and what is not watched.
+func (h *manager) Read(ctx context.Context) (platform.Reading, error) {
 	h.listing.Lock()
 	defer h.listing.Unlock()
+	err := h.read(ctx)
+	return platform.Reading{Notes: append(h.backend.unwatched(), h.notes...)}, err
+}
+
+func (h *manager) read(ctx context.Context) error {
 	if h.ctx.Err() != nil {
 		return os.ErrClosed
 	}

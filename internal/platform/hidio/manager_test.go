@@ -1,6 +1,7 @@
 package hidio
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -56,7 +57,7 @@ func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
 		h := newManager(os, Any(func(hid.Device) bool { return true }), events.handle, platformtest.Quiet())
 		conn := newFailing()
 		os.opened <- conn
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		events.expect(t, hid.Attached, "a")
 		start := time.Now()
 		conn.fails <- errors.New("it was reset")
@@ -64,29 +65,29 @@ func TestADeviceThatHasFailedIsOpenedAgain(t *testing.T) {
 			events.expect(t, hid.Failed, "a")
 			require.NoError(t, h.Wait(t.Context()), "that is to be looked at")
 			for range 3 {
-				require.NoError(t, h.Read(t.Context()))
+				require.NoError(t, readNow(t, h))
 				require.Empty(t, events)
 			}
 			require.NoError(t, h.Wait(t.Context()))
 			require.Equal(t, at, time.Since(start))
 			conn = newFailing()
 			os.opened <- conn
-			require.NoError(t, h.Read(t.Context()))
+			require.NoError(t, readNow(t, h))
 			require.False(t, events.expect(t, hid.Attached, "a").Plugged)
-			require.Empty(t, h.Notes())
+			require.Empty(t, h.noted())
 			require.Zero(t, h.retry)
 			conn.fails <- errors.New("it was reset")
 		}
 		events.expect(t, hid.Failed, "a")
 		require.NoError(t, h.Wait(t.Context()))
-		require.NoError(t, h.Read(t.Context()))
-		require.Len(t, h.Notes(), 1)
-		h.Refresh()
+		require.NoError(t, readNow(t, h))
+		require.Len(t, h.noted(), 1)
+		h.wanted(t)
 		os.opened <- newFailing()
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		events.expect(t, hid.Attached, "a")
 		os.entries = nil
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		events.expect(t, hid.Gone, "a")
 		require.Zero(t, h.retry)
 		require.NoError(t, h.Close())
@@ -142,29 +143,29 @@ func TestADeviceIsReadWithoutWhatAnotherProgramKeeps(t *testing.T) {
 		conn := halved{newFailing(), new(atomic.Bool), new(atomic.Int32), new(atomic.Bool)}
 		conn.kept.Store(true)
 		os.opened <- conn
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		require.Equal(t, hid.Bytes{1}, events.expect(t, hid.Attached, "a").Device.Descriptor, "rules must not rely on what is not read")
-		require.Empty(t, h.Notes(), "it may be a matter of moments")
+		require.Empty(t, h.noted(), "it may be a matter of moments")
 		start := time.Now()
 		for _, at := range append(slices.Clone(openRetries), openRetries[2]+readRetry) {
 			require.NoError(t, h.Wait(t.Context()))
 			require.Equal(t, at, time.Since(start))
-			require.NoError(t, h.Read(t.Context()))
-			require.NoError(t, h.Read(t.Context()))
+			require.NoError(t, readNow(t, h))
+			require.NoError(t, readNow(t, h))
 		}
 		require.EqualValues(t, len(openRetries)+1, conn.tried.Load())
-		require.Len(t, h.Notes(), 1)
-		require.Contains(t, health.English.Phrases(h.Notes())[0], "the second collection")
+		require.Len(t, h.noted(), 1)
+		require.Contains(t, health.English.Phrases(h.noted())[0], "the second collection")
 		require.Equal(t, readRetry, h.retry)
 		require.Empty(t, events, "the rest of it is read all the while")
 
 		conn.kept.Store(false)
 		require.NoError(t, h.Wait(t.Context()))
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		e := events.expect(t, hid.Attached, "a")
 		require.Equal(t, hid.Bytes{1, 2}, e.Device.Descriptor)
 		require.False(t, e.Plugged)
-		require.Empty(t, h.Notes())
+		require.Empty(t, h.noted())
 		require.Zero(t, h.retry)
 		require.NoError(t, h.Close())
 		require.Empty(t, events)
@@ -224,7 +225,7 @@ func TestWhenAReportWasSent(t *testing.T) {
 		q := &queue{reports: make(chan string, 100), again: make(chan struct{})}
 		backend.opened <- q
 		opened := time.Now()
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		events.expect(t, hid.Attached, "a")
 		report := func() hid.Event {
 			q.reports <- "r"
@@ -250,9 +251,9 @@ func TestWhenAReportWasSent(t *testing.T) {
 		require.GreaterOrEqual(t, e.Since.Sub(last), lastLook)
 
 		time.Sleep(time.Hour)
-		h.Refresh() // the machine has slept
+		h.wanted(t) // the machine has slept
 		woke := time.Now()
-		require.NoError(t, h.Read(t.Context()))
+		require.NoError(t, readNow(t, h))
 		time.Sleep(time.Minute)
 		require.Equal(t, woke, report().Since, "it was sent since the machine woke up")
 
@@ -278,12 +279,31 @@ func TestADeviceThatIsUnclearIsLookedAtAgain(t *testing.T) {
 	unreadable.device.Node = "a"
 	os := &listBackend{entries: []entry{unreadable, {device: hid.Device{Node: "b", Bus: devices.USB}, id: 1}}}
 	h := newManager(os, Any(func(hid.Device) bool { return false }), func(hid.Event) {}, platformtest.Quiet())
-	require.NoError(t, h.Read(t.Context()))
-	require.Len(t, h.Notes(), 1)
+	require.NoError(t, readNow(t, h))
+	require.Len(t, h.noted(), 1)
 	require.Equal(t, readRetry, h.retry)
 	os.entries = os.entries[1:]
-	require.NoError(t, h.Read(t.Context()))
-	require.Empty(t, h.Notes())
+	require.NoError(t, readNow(t, h))
+	require.Empty(t, h.noted())
 	require.Zero(t, h.retry)
 	require.NoError(t, h.Close())
+}
+
+func readNow(t *testing.T, h Devices) error {
+	_, err := h.Read(t.Context())
+	return err
+}
+
+// noted is what the last Read has noted.
+func (h *manager) noted() []health.Condition {
+	h.listing.Lock()
+	defer h.listing.Unlock()
+	return append(h.backend.unwatched(), h.notes...)
+}
+
+// wanted has the next Read read everything.
+func (h *manager) wanted(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, h.Wait(ended), context.Canceled)
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sidetone/internal/devices"
+	"sidetone/internal/health"
 	"sidetone/internal/platform"
 	"sidetone/internal/signal"
 	"sidetone/internal/testlab/ipctest"
@@ -46,9 +47,23 @@ func AwaitSignal(t *testing.T, b signal.Signal) {
 // MustList returns what a source lists now.
 func MustList(t *testing.T, source platform.Source) []devices.Endpoint {
 	t.Helper()
-	got, err := source.List(t.Context())
+	got, err := List(t, source)
 	require.NoError(t, err)
 	return got
+}
+
+// List reads a source, and returns the endpoints.
+func List(t *testing.T, source platform.Source) ([]devices.Endpoint, error) {
+	t.Helper()
+	r, err := source.Read(t.Context())
+	return r.Endpoints, err
+}
+
+// Notes reads a source, and returns what it notes, whether it could be read or not.
+func Notes(t *testing.T, source platform.Source) []health.Condition {
+	t.Helper()
+	r, _ := source.Read(t.Context())
+	return r.Notes
 }
 
 // LeaveStale leaves a stale socket at path.
