@@ -112,7 +112,7 @@ func TestDegradesToHTTP(t *testing.T) {
 		has(t, s, devices.False)
 		eventually(t, "degraded", func() bool { return h.session().State == Degraded })
 		require.Regexp(t, `^websocket to .*refused by the client: connect error 4001`, h.trouble(), "it says why")
-		require.Contains(t, h.session().Remedy(), "one update in 300ms")
+		require.Contains(t, remedyOf(h.session().Reason), "one update in 300ms")
 		for i := range 20 {
 			h.publish(devices.Of(i%2 == 0))
 		}
@@ -203,7 +203,7 @@ func TestASocketOfUnknownOwnerGetsNothing(t *testing.T) {
 				require.Len(t, st, 2)
 				require.Equal(t, Foreign, st[0].State)
 				require.Contains(t, st[0].Error, "the owner of the socket cannot be determined")
-				require.Contains(t, st[0].Remedy(), "as the same user")
+				require.Contains(t, remedyOf(st[0].Reason), "as the same user")
 				require.Zero(t, all[0].Stats().Handshakes+all[0].Stats().Probes+all[0].Stats().Payloads)
 			})
 		})

@@ -84,7 +84,7 @@ func TestFaultsOverIPC(t *testing.T) {
 					return
 				}
 				eventually(t, "the status says what is wrong", func() bool {
-					return strings.Contains(h.trouble()+h.session().Remedy(), status)
+					return strings.Contains(h.trouble()+remedyOf(h.session().Reason), status)
 				})
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				if h.session().NextTry.IsZero() && slices.Contains([]State{Unsupported, Refused}, h.session().State) {

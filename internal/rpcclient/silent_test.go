@@ -117,7 +117,7 @@ func TestASilentClientIsAskedOnce(t *testing.T) {
 				h.publish(devices.False)
 				eventually(t, "unsupported", func() bool { return h.Status().State == Unsupported })
 				require.Contains(t, h.trouble(), "does not know certified devices")
-				require.Contains(t, h.session().Remedy(), "when it restarts")
+				require.Contains(t, remedyOf(h.session().Reason), "when it restarts")
 				require.True(t, h.session().NextTry.IsZero())
 				require.NoError(t, s.SetFault(fakeserver.Fault{}))
 				s.DropConnections()

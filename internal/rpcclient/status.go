@@ -62,12 +62,7 @@ type Status struct {
 // Connected reports whether any client has the list.
 func (s Status) Connected() bool { return s.State == Ready || s.State == Degraded }
 
-// Remedy returns what the user can do, in English.
-func (s Session) Remedy() string { return remedyOf(s.Reason) }
-
-// Remedy returns what the user can do, in English.
-func (s Status) Remedy() string { return remedyOf(s.Reason) }
-
+// remedyOf returns what the user can do, in English; "": nothing.
 func remedyOf(reason *health.Condition) string {
 	if reason == nil {
 		return ""
