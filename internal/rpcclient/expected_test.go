@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,22 +100,6 @@ func TestAMuteAndAnUnmuteAfterTwoCrashes(t *testing.T) {
 	})
 }
 
-// What stays in a client when the agent ends is for ends: a client that settings leave out goes on beside an agent that goes on.
-func TestAnExcludedClientKeepsNoMute(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, m *machine) {
-		s := m.client(m.program(200), fakeserver.Options{Profile: fakeserver.Documented})
-		opts := Options{Origin: origin, OnExit: ExitLeave}
-		h := m.reporting(opts, devices.True, time.Second)
-		require.Equal(t, devices.True, mute(s))
-		opts.Ports = []int{6470}
-		h.Reconfigure(m.complete(h, opts))
-		pass(time.Minute)
-		testlab.ExpectedFailure(t, "V21: with rpc.on_exit: leave, a client that the settings leave out keeps its mute", func(t testing.TB) {
-			require.NotEqual(t, devices.True, mute(s))
-		})
-	})
-}
-
 // A client lets in a hundred connections over its socket. Other programs have all of them; its port still serves.
 func TestAClientWhoseSocketIsFullIsServedOverItsPort(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, m *machine) {
@@ -184,26 +167,5 @@ func TestTheListOfAnotherAgentWithOurIDs(t *testing.T) {
 		testlab.ExpectedFailure(t, "A3: another program's empty list takes our devices out of the client, until they change", func(t testing.TB) {
 			require.Len(t, s.Devices(), 2)
 		})
-	})
-}
-
-// The client accepts a list, which the attempt notes, at the moment at which Client.Run notes something else.
-func TestAStateIsNotOverwrittenByAnOlderOne(t *testing.T) {
-	t.Parallel()
-	c := New(Options{ClientID: clientID})
-	p := c.newPeer(local.Process{PID: 1})
-	c.locked(func() { p.status.State = Slow })
-	accept := sync.OnceFunc(func() { c.applySessionOutcome(p, onAccepted, func(*Session) {}) })
-	p.retryBackoff = link.NewBackoff(retryFirst, retryFirst, func() float64 { // between the two steps
-		if c.mu.TryLock() { // else it is one step
-			c.mu.Unlock()
-			accept()
-		}
-		return 0
-	})
-	c.applyOutcome(p, onHung)
-	accept()
-	testlab.ExpectedFailure(t, "V28: a state is read and written in two steps, and what comes between them is lost", func(t testing.TB) {
-		require.Equal(t, Ready, c.stateOf(p))
 	})
 }

@@ -109,15 +109,20 @@ func (c *Client) awaitSameClient(p *peer) {
 	}
 }
 
-// farewell sends p the farewell over its session s.
+// farewell sends p the farewell over its session s. A mute never stays in a client that the settings leave out, because nobody would watch
+// it while the agent goes on.
 func (c *Client) farewell(ctx context.Context, p *peer, to Address, s *session.Session) {
 	within, silent := c.opts().StopTimeout, s.IsSilent()
 	if silent { // it does not know the command, as far as is known: an answer is not worth waiting for
 		within = min(within, session.PromptAnswer)
 	}
+	leave, excluded := c.onExit(), errors.Is(context.Cause(ctx), errExcluded)
+	if excluded && leave == ExitLeave {
+		leave = ExitUnmute
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	switch err := s.Farewell(ctx, c.onExit()); {
+	switch err := s.Farewell(ctx, leave); {
 	case err != nil && silent:
 		return
 	case err != nil:
@@ -128,6 +133,9 @@ func (c *Client) farewell(ctx context.Context, p *peer, to Address, s *session.S
 		p.mayHold = nil
 		c.supersede(p, nil)
 	})
+	if excluded { // there may be another session with the same client
+		c.resendOthers(p)
+	}
 }
 
 // mayHold returns the last list that p was sent, or else one that was sent to a peer that may be the same client, and has not refused; nil:

@@ -13,6 +13,7 @@ import (
 	"sidetone/internal/local"
 	"sidetone/internal/rpcclient/link"
 	"sidetone/internal/rpcclient/session"
+	"sidetone/internal/transition"
 )
 
 // peer is one client process, or another program on a socket or port where a client might be. What it
@@ -143,7 +144,11 @@ func (c *Client) setBackoffs(p *peer) {
 
 // applyOutcome changes the state of p, and when it is tried next, as transitions says for the outcome.
 func (c *Client) applyOutcome(p *peer, on outcome) State {
-	t := transitions.After(c.stateOf(p), on)
+	t := read(c, func() transition.Line[State, outcome, retry] {
+		t := transitions.After(p.status.State, on)
+		p.status.State = t.To
+		return t
+	})
 	p.givenUp, p.notClientReason, p.nextTry = nil, nil, time.Time{}
 	now := time.Now()
 	if t.Then != tryCheaply {
@@ -159,7 +164,6 @@ func (c *Client) applyOutcome(p *peer, on outcome) State {
 	case trySeldom:
 		p.nextTry = now.Add(p.probeBackoff.Wait())
 	}
-	c.locked(func() { p.status.State = t.To })
 	return t.To
 }
 

@@ -310,3 +310,17 @@ func TestMoreTokensCountAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// What stays in a client when the agent ends is for ends: a client that settings leave out goes on beside an agent that goes on.
+func TestAnExcludedClientKeepsNoMute(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, m *machine) {
+		s := m.client(m.program(200), fakeserver.Options{Profile: fakeserver.Documented})
+		opts := Options{Origin: origin, OnExit: ExitLeave}
+		h := m.reporting(opts, devices.True, time.Second)
+		require.Equal(t, devices.True, mute(s))
+		opts.Ports = []int{6470}
+		h.Reconfigure(m.complete(h, opts))
+		pass(time.Minute)
+		require.NotEqual(t, devices.True, mute(s))
+	})
+}

@@ -21,9 +21,6 @@ var knownFaults = []knownFault{
 			return s.hasModel(func(m model) bool { return m.Drowsy > 0 && m.AnswersLate })
 		},
 	},
-	{"V18: a farewell to one of two sessions empties the list", []string{"rest", "late"}, func(s scenario, v violation) bool {
-		return s.does(doConfigure) && s.looksLikeTwo(v.Client)
-	}},
 	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, v violation) bool {
 		return s.Clients[v.Client].Shares || v.Client+1 < len(s.Clients) && s.Clients[v.Client+1].Shares
 	}},
@@ -39,10 +36,4 @@ func (s scenario) knownFault(r result) (mark string) {
 		mark = knownFaults[i].mark
 	}
 	return mark
-}
-
-// looksLikeTwo reports whether the OS does not show that the socket and the port of the client belong to one process.
-func (s scenario) looksLikeTwo(client int) bool {
-	k := s.Clients[client]
-	return !k.NoSocket && !k.NoPort && (k.Hidden || k.Relay || s.Reporting.Visibility != seesAll)
 }
