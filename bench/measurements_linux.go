@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -81,21 +80,22 @@ func measureStart(ctx context.Context, b *bench) []row {
 // measureIdle counts how often idle agents wake up, one on each kind of sound server and beside each a bare path. One more agent has
 // no client: by then it has searched for minutes.
 func measureIdle(ctx context.Context, b *bench) []row {
-	manager := b.listenAsManager()
 	var all []idlers
+	manager := b.listenAsManager()
+	start := func(l *lab, program func(*place) command) *child {
+		c := l.start(ctx, program, overIPC)
+		b.cleanup(c.end)
+		return c
+	}
 	for _, open := range []openLab{onPulseAudio, onPipeWire} {
 		l := open(ctx, b)
-		bare := l.start(ctx, l.bare, overIPC)
-		b.cleanup(bare.end)
-		l.env = append(slices.Clone(l.env), "NOTIFY_SOCKET="+manager, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
-		agent := l.start(ctx, l.agent, overIPC)
-		b.cleanup(agent.end)
-		all = append(all, idlers{"connected and idle on " + l.kind, agent, bare})
-		if len(all) == 1 {
-			clientless := l.start(ctx, l.agent, overIPC)
-			b.cleanup(clientless.end)
+		l.env = append(l.env, "NOTIFY_SOCKET="+manager, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+		bare := start(l, l.bare)
+		all = append(all, idlers{"connected and idle on " + l.kind, start(l, l.agent), bare})
+		if l.kind == string(testlab.PulseAudio) {
+			clientless := start(l, l.agent)
 			clientless.client.Stop()
-			all = append(all, idlers{"no client", clientless, bare})
+			all = append(all, idlers{"no client for minutes", clientless, bare})
 		}
 	}
 	b.check(signal.Sleep(ctx, settling))
