@@ -269,7 +269,8 @@ func (k *client) onPayload(p fakeserver.Payload) {
 	case len(p.Devices) > 0 && (k.Profile == fakeserver.Squatter ||
 		k.process.UID != myUser && (d.view.visibility.ports() || p.Transport == fakeserver.IPC)):
 		k.violate("confided", "got a list that is not for it")
-	case d.replacing && p.Err == nil && len(p.Devices) == 0 && k.filled && !k.refused && d.newest() != list && k.lastTaken >= 0 && !k.frozen:
+	case d.replacing && p.Err == nil && len(p.Devices) == 0 && k.filled && !k.refused && d.newest() != list && k.lastTaken >= 0 &&
+		!k.frozen && (!k.Unspecified || p.Transport != fakeserver.HTTP): // else it may be asked for a proof
 		k.violate("emptied", "got an empty list over %s while the agent makes way for another one", p.Transport)
 	case p.ClientID != clientID:
 	case p.Err != nil && (p.Fault == fakeserver.FaultError || isAnswered(p) && k.refuses(p.Devices) != ""):
@@ -315,7 +316,7 @@ func (k *client) isFarewell(list string) bool {
 	if len(k.desk.history) == 0 { // of the agent before
 		return may && list == canonical(nil)
 	}
-	return may && (list == canonical(nil) || list == unmuted(k.desk.history[max(k.lastTaken, 0)]))
+	return may && (list == canonical(nil) || list == unmuted(k.desk.newest()) || list == unmuted(k.desk.history[max(k.lastTaken, 0)]))
 }
 
 // wasQueued reports whether an agent that has ended may have sent the list, or left it as its farewell, while the client

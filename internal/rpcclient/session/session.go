@@ -447,14 +447,14 @@ func (s *Session) Farewell(ctx context.Context, leave policy.Exit) error {
 	return err
 }
 
-// lastList returns the last list that the client may hold, or else the newest one; nil: there is none yet.
+// lastList returns the newest list, or if the client has refused that, the last one that it may hold; nil: there is none.
 func (s *Session) lastList() *devices.Snapshot {
-	if s.MayHold != nil || s.Outbox == nil {
+	if s.Outbox == nil {
 		return s.MayHold
 	}
 	newest, ok, _, _ := s.Outbox.Take()
-	if !ok {
-		return nil
+	if !ok || s.MayHold != nil && newest.Generation == s.refusedGen {
+		return s.MayHold
 	}
 	return &newest
 }

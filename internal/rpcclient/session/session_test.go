@@ -545,6 +545,29 @@ func TestFarewellTakesBackAMuteInFlight(t *testing.T) {
 	}
 }
 
+// The newest list may wait for the answer to the one before.
+func TestFarewellIsOfTheNewestList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := runSession(t, &fakeLink{})
+		b.put(1, devices.True)
+		synctest.Wait()
+		b.link.takes = time.Hour
+		b.Outbox.Put(devices.Snapshot{Generation: 2, At: time.Now()})
+		synctest.Wait()
+		b.put(3, devices.True)
+		synctest.Wait()
+		b.cancel()
+		<-b.result
+		b.link.takes = 0
+		require.NoError(t, b.Farewell(context.Background(), policy.ExitUnmute))
+		lists := b.link.lists()
+		require.Len(t, lists, 3)
+		require.Equal(t, lists[0].size, lists[2].size)
+		require.False(t, lists[2].mute.Known())
+	})
+}
+
 func TestMailboxKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	m := NewOutbox()
