@@ -124,7 +124,7 @@ func TestProofs(t *testing.T) {
 				prober := New(probing)
 				p, err := prober.prove(ctx, prober.newPeer(local.Process{}), location{port: local.Listener{Port: s.Port()}}, prober.portTransports())
 				require.NoError(t, err)
-				require.Equal(t, c.proof, p.Over)
+				require.Equal(t, c.proof, p.over)
 				p.close()
 				opts := quick(s.Port())
 				opts.Transports = only(c.set)

@@ -12,16 +12,11 @@ import (
 // provenPort is a port whose owner has proved to be a client. Names and ids of devices go to nobody else (rule R10).
 type provenPort struct {
 	link.Target
-	Proof
-	link link.Link // opened by the proof; nil: none
-}
-
-// Proof is how the owner of a port has proved to be a client.
-type Proof struct {
-	// Over is the transport whose answer was the proof: a WebSocket's READY (rule R11), or an answer to an empty list over HTTP
+	// over is the transport whose answer was the proof: a WebSocket's READY (rule R11), or an answer to an empty list over HTTP
 	// (rule R12). "" is the fingerprint, the free proof, which costs the client nothing (rule R8).
-	Over   Transport `json:"over"`
-	Counts bool      `json:"counts,omitempty"` // it may be Discord's own client, which counts tokens (rule R67)
+	over   Transport
+	counts bool      // it may be Discord's own client, which counts tokens (rule R67)
+	link   link.Link // opened by the proof; nil: none
 }
 
 func (p *provenPort) close() {
@@ -39,7 +34,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	free := link.Fingerprint(ctx, t, c.opts().AnswerTimeout)
 	switch {
 	case free == nil:
-		return &provenPort{Target: t, Proof: Proof{Counts: true}}, nil
+		return &provenPort{Target: t, counts: true}, nil
 	case errors.Is(free, link.ErrNoClient):
 		return nil, free
 	}
@@ -50,7 +45,7 @@ func (c *Client) prove(ctx context.Context, p *peer, at location, by []Transport
 	for _, over := range by {
 		l, err := c.proveBy(ctx, p, t, over, free)
 		if err == nil {
-			return &provenPort{t, Proof{over, mayCountTokens(free)}, l}, nil
+			return &provenPort{t, over, mayCountTokens(free), l}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -33,7 +33,7 @@ func (c *Client) tryTransports(ctx, endWhenIdle context.Context, p *peer, at loc
 			}
 		}
 		switch {
-		case tr == WebSocket && port.Over == HTTP: // only HTTP has given a proof
+		case tr == WebSocket && port.over == HTTP: // only HTTP has given a proof
 			continue
 		case tr == WebSocket && c.originRefused(port):
 			err = errNoOrigin
@@ -64,7 +64,7 @@ var errNoOrigin = errors.New("its WebSocket lets in registered origins only, and
 // originRefused reports whether the WebSocket is certain to refuse us, and HTTP may be tried instead:
 // only the client itself has the fingerprint, and it admits registered origins only (rules R8, R19).
 func (c *Client) originRefused(port *provenPort) bool {
-	return port.Over == "" && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
+	return port.over == "" && c.opts().Origin == "" && slices.Contains(c.opts().Transports, HTTP)
 }
 
 // portTransports returns the transports that use a port.
@@ -130,13 +130,13 @@ func (c *Client) sameOwner(l local.Listener) (same, known bool) {
 // has no tokens.
 func (c *Client) openLink(ctx context.Context, p *peer, conn *connection, port *provenPort) (err error) {
 	var l link.Link
-	conn.counts = conn.over == IPC || port.Counts
-	conn.answered = conn.over != IPC && port.Over == HTTP
+	conn.counts = conn.over == IPC || port.counts
+	conn.answered = conn.over != IPC && port.over == HTTP
 	switch {
-	case conn.over != IPC && port.link != nil && port.Over == conn.over:
+	case conn.over != IPC && port.link != nil && port.over == conn.over:
 		l, port.link = port.link, nil
 	case conn.over == HTTP:
-		l, err = link.OpenHTTP(ctx, port.Target, c.reprove(p, port.Target, port.Over), port.Counts)
+		l, err = link.OpenHTTP(ctx, port.Target, c.reprove(p, port.Target, port.over), port.counts)
 	default:
 		l, err = c.connect(ctx, p, conn.at, conn.over, conn.counts)
 	}

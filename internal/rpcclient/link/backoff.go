@@ -8,7 +8,7 @@ import (
 // Backoff yields growing waits with jitter.
 type Backoff struct {
 	first, max time.Duration
-	Next       time.Duration // the next wait, less jitter; 0: the first one
+	next       time.Duration
 	jitter     func() float64
 }
 
@@ -20,13 +20,13 @@ func NewBackoff(first, ceiling time.Duration, jitter func() float64) *Backoff {
 // Wait returns the next wait: doubled each time up to the ceiling, and lengthened by up to a
 // fifth so that several agents do not act in step (rule R72).
 func (b *Backoff) Wait() time.Duration {
-	d := cmp.Or(b.Next, b.first)
-	b.Next = min(2*d, b.max)
+	d := cmp.Or(b.next, b.first)
+	b.next = min(2*d, b.max)
 	return time.Duration(float64(d) * (1 + 0.2*b.jitter()))
 }
 
 // AtCeiling reports whether the waits have reached the ceiling.
-func (b *Backoff) AtCeiling() bool { return b.Next >= b.max }
+func (b *Backoff) AtCeiling() bool { return b.next >= b.max }
 
 // Reset starts over.
-func (b *Backoff) Reset() { b.Next = 0 }
+func (b *Backoff) Reset() { b.next = 0 }

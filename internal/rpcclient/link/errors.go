@@ -36,9 +36,9 @@ const CodeUnknownCommand = CodeRateLimited
 
 // Refusal is a refusal by the client. As the target of errors.Is, a zero Phase or Code matches any.
 type Refusal struct {
-	Phase   Phase  `json:"phase"`
-	Code    int    `json:"code"`
-	Message string `json:"message,omitempty"` // the client's own words, may be empty
+	Phase   Phase
+	Code    int
+	Message string // the client's own words, may be empty
 }
 
 func (e *Refusal) Error() string {
