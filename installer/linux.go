@@ -95,7 +95,9 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	}
 	t := base.below("/usr/lib/" + name)
 	t.link("/usr/bin/"+name, "../lib/"+name+"/"+name)
-	t.add("/usr/lib/systemd/user/"+name+".service", b.unit())
+	agent := service.Agent{Name: name, Executable: "/usr/bin/" + name, Arguments: []string{"run"}}
+	t.add("/usr/lib/systemd/user/"+name+".service", b.unit(agent.Unit()))
+	t.add("/usr/lib/systemd/user/"+name+"-empty.service", b.unit(agent.EmptyUnit()))
 	t.add("/usr/lib/systemd/user-preset/90-"+name+".preset", []byte("enable "+name+".service\n"))
 	tray := desktop.TrayEntry(b.Product.Name, brand.TrayCommand("/usr/bin/"+name), nil)
 	t.add("/etc/xdg/autostart/"+name+"-tray.desktop", []byte(tray.File()+"TryExec=/usr/bin/"+name+"\nIcon="+name+"\n"))
@@ -130,10 +132,9 @@ func (b *Brand) linux(r Release, format string, p programs, generated map[string
 	return t, nil
 }
 
-func (b *Brand) unit() []byte {
+func (b *Brand) unit(text string) []byte {
 	name := b.Product.Program
-	unit := service.Agent{Name: name, Executable: "/usr/bin/" + name, Arguments: []string{"run"}}.Unit()
-	_, rest, _ := strings.Cut(unit, "\n") // without the line that says who wrote it
+	_, rest, _ := strings.Cut(text, "\n") // without the line that says who wrote it
 	return []byte("# Part of the package " + name + ". Changes belong into a drop-in: systemctl --user edit " + name + "\n" + rest)
 }
 

@@ -53,7 +53,7 @@ func TestTwoBrandsShareNoFile(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, paths, 2*22)
+	require.Len(t, paths, 2*23)
 }
 
 // TestFilesForTheDesktop are what the desktop's own programs take.

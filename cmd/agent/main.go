@@ -93,7 +93,7 @@ Exit codes: 0 done; 1 it did not work, or the answer is no; 2 the input is wrong
 	langFlag(root)
 	root.AddCommand(
 		runCommand(), statusCommand(), watchCommand(), explainCommand(), pushCommand(), pauseCommand(), resumeCommand(), stopCommand(),
-		upgradeCommand(), logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(),
+		emptyCommand(), upgradeCommand(), logLevelCommand(), recordCommand(), replayCommand(), reportCommand(), bundleCommand(), doctorCommand(),
 		devicesCommand(), learnCommand(), catalogueCommand(), configCommand(), serviceCommand(), trayCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()

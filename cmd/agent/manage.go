@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidetone/internal/app"
 	"sidetone/internal/config"
 	"sidetone/internal/control"
 )
@@ -38,6 +39,24 @@ its place with the same arguments. Pushed states end; a pause stays in force (do
 
 Exit code 1 if no agent runs, or the new program does not start: then the agent continues.`,
 	}, func(cmd *cobra.Command, _ []string, c *control.Client) error { return c.Upgrade(cmd.Context()) })
+}
+
+func emptyCommand() *cobra.Command {
+	return withSettings(&cobra.Command{
+		Use:   "empty",
+		Short: "Leave no list in any client, where no agent runs",
+		Long: `Sends an empty list to every client, within 5 s, in place of an agent that cannot start any more. systemd
+runs it after the last failed start. Where an agent runs, 'stop --empty' does the same.
+
+Exit code 1 if an agent runs, 2 if settings or catalogue are wrong.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			set, err := loadSettings(cmd)
+			if err != nil {
+				return err
+			}
+			return app.Empty(cmd.Context(), set, host, logger(cmd.ErrOrStderr(), set.Config.Log, set.Config.Log.Level.Slog()))
+		},
+	})
 }
 
 func logLevelCommand() *cobra.Command {

@@ -399,6 +399,30 @@ func TestTry(t *testing.T) {
 	require.Len(t, d.client.Payloads(), 1)
 }
 
+// TestEmpty: an agent that was killed has left its list in the client, over IPC and over HTTP. Where one runs, its list stays.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	for _, tr := range []rpcclient.Transport{rpcclient.IPC, rpcclient.HTTP} {
+		t.Run(string(tr), func(t *testing.T) {
+			t.Parallel()
+			d := runningReplaced(t, over(tr))
+			d.pushMute()
+			d.hasMute(true)
+			empty := func() output { return runToEnd(t, child(t, d.cmd.Env, "empty", "--catalogue", d.catalogue)) }
+			out := empty()
+			require.Equal(t, exitFailed, out.code)
+			require.Contains(t, out.stderr, "runs already for client_id")
+			d.hasMute(true)
+			d.signal(syscall.SIGKILL)
+			<-d.ended
+			time.Sleep(time.Second) // over HTTP the client has a token again
+			out = empty()
+			require.Zero(t, out.code, out.stderr)
+			d.hasNone()
+		})
+	}
+}
+
 // envOf returns the last value of a variable.
 func envOf(env []string, name string) (value string) {
 	for _, kv := range env {

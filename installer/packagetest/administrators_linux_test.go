@@ -20,7 +20,7 @@ func machineWith(t *testing.T) (*systemd.Machine, *systemd.User, *client) {
 	u := m.AddUser("one")
 	devices := u.Write("endpoints.yaml",
 		`endpoints: [{id: Mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`)
-	u.Write(".config/acme-agent/config.yaml", "sources: {audio: false, camera: false, hid: false, files: ["+devices+"]}\nrpc: {on_exit: leave}\n")
+	u.Write(".config/acme-agent/config.yaml", "sources: {audio: false, camera: false, hid: false, files: ["+devices+"]}\nrpc: {on_exit: leave, tokens: 50}\n")
 	return m, u, startClient(t, u)
 }
 

@@ -68,7 +68,7 @@ func live(t *testing.T, m *systemd.Machine, p manager, one, two, other string) {
 	u := m.AddUser("one")
 	devices := u.Write("endpoints.yaml",
 		`endpoints: [{id: Mic, name: Mic, type: audioinput, bus: usb, vid: "1209", pid: "0700", serial: "1"}]`)
-	settings := "sources: {audio: false, camera: false, hid: false, files: [" + devices + "]}\nrpc: {on_exit: leave}\n"
+	settings := "sources: {audio: false, camera: false, hid: false, files: [" + devices + "]}\nrpc: {on_exit: leave, tokens: 50}\n"
 	u.Write(".config/acme-agent/config.yaml", settings)
 	u.Write(".config/beta-agent/config.yaml", settings)
 	c := startClient(t, u)

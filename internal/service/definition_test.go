@@ -18,7 +18,9 @@ func TestDefinitions(t *testing.T) {
 	a := Agent{
 		Name: "acme-agent", Executable: "/opt/Acme Audio/bin/acme-agent", Arguments: []string{"run", "--catalogue=/opt/Acme Audio/acme.yaml"},
 	}
-	for file, got := range map[string]string{"testdata/acme-agent.service": a.Unit(), "testdata/acme-agent.desktop": a.entry().File()} {
+	for file, got := range map[string]string{
+		"testdata/acme-agent.service": a.Unit(), "testdata/acme-agent-empty.service": a.EmptyUnit(), "testdata/acme-agent.desktop": a.entry().File(),
+	} {
 		if *update {
 			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sidetone/internal/platform/desktop"
 	"sidetone/internal/platform/files"
@@ -25,6 +26,10 @@ func NewGlobal(a Agent, as Kind) (Installer, error) {
 const unitsOfAll = "/etc/systemd/user"
 
 func (g *global) unitPath() string { return filepath.Join(unitsOfAll, g.Name+".service") }
+
+// emptyPath returns the path of the unit of EmptyUnit, beside the agent's.
+func emptyPath(unit string) string { return strings.TrimSuffix(unit, ".service") + "-empty.service" }
+
 func (g *global) trayPath() string {
 	return filepath.Join(desktop.SystemAutostart, g.Tray.ID+".desktop")
 }
@@ -34,7 +39,7 @@ func (g *global) linkPath() string {
 }
 
 func (g *global) Install(context.Context) (p Plan, err error) {
-	p = placing(p, g.unitPath(), g.Unit())
+	p = placing(placing(p, emptyPath(g.unitPath()), g.EmptyUnit()), g.unitPath(), g.Unit())
 	if len(g.Tray.Command) > 0 {
 		p = placing(p, g.trayPath(), g.Tray.File())
 	}
@@ -48,7 +53,7 @@ func (g *global) Uninstall(context.Context) (p Plan, err error) {
 	if _, err := os.Lstat(g.linkPath()); err == nil {
 		p = append(p, g.systemctl("disable"))
 	}
-	return append(p, removingFiles(g.unitPath(), g.trayPath())...), nil
+	return append(p, removingFiles(g.unitPath(), emptyPath(g.unitPath()), g.trayPath())...), nil
 }
 
 func (g *global) Arguments(context.Context) ([]string, error) {

@@ -153,6 +153,7 @@ func TestUnderSystemd(t *testing.T) {
 		{"hardening", hardening},
 		{"kill", kill},
 		{"hang", hang},
+		{"last failed start", lastFailedStart},
 		{"three crashes", threeCrashes},
 		{"upgrade", upgrade},
 		{"second user", secondUser},
@@ -189,7 +190,7 @@ func (p *person) install(args ...string) string {
 	p.t.Helper()
 	folders := strings.Join([]string{p.Runtime(), p.Runtime() + "/app/com.discordapp.Discord", p.Runtime() + "/snap.discord", "/tmp"}, ",")
 	return p.service(append([]string{
-		"install", "--catalogue", p.catalogue, "--sources-files", p.endpoints, "--sources-audio=false", "--rpc-ipc-folders", folders,
+		"install", "--catalogue", p.catalogue, "--sources-files", p.endpoints, "--sources-audio=false", "--rpc-tokens=50", "--rpc-ipc-folders", folders,
 	}, args...)...)
 }
 
@@ -302,6 +303,21 @@ func (p *person) change(lines ...string) (undo func()) {
 
 // soon has the unit start again at once. How long that takes as it ships is for kill to see.
 const soon = "RestartSec=100ms"
+
+// lastFailedStart: nobody watches what the client has after that, so it is emptied.
+func lastFailedStart(t *testing.T, one, _ *person) {
+	defer one.change("[Unit]", "StartLimitBurst=1", "StartLimitIntervalSec=1h", "[Service]", soon)()
+	lists, _ := one.client.count()
+	die := func() { one.Run("systemctl", "--user", "kill", "--signal=KILL", "--kill-whom=main", "acme-agent") }
+	die()
+	lists = one.client.comes(t, lists, 1)
+	die()
+	lists = one.client.comes(t, lists, 0)
+	require.False(t, one.state().Running)
+	one.Run("systemctl", "--user", "reset-failed", "acme-agent")
+	require.Equal(t, "started\n", one.service("start"))
+	one.client.comes(t, lists, 1)
+}
 
 // kill: an agent that dies is back after two seconds, and so is the client's list.
 func kill(t *testing.T, one, _ *person) {

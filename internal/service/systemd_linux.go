@@ -71,10 +71,10 @@ func (s *systemd) Install(ctx context.Context) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p Plan
+	p := placing(nil, emptyPath(s.path), s.EmptyUnit())
 	if old, err := os.ReadFile(s.path); err == nil {
 		if st.Installed && st.Enabled && string(old) == s.Unit() {
-			return nil, nil
+			return p, nil
 		}
 		p = append(p, s.removal()) // the library refuses to overwrite it
 	}
@@ -95,6 +95,7 @@ func (s *systemd) Uninstall(ctx context.Context) (Plan, error) {
 	if st.Running || st.Waiting {
 		p = append(p, s.stop())
 	}
+	p = append(p, removingFiles(emptyPath(s.path))...)
 	if _, err := os.Lstat(s.path); err == nil {
 		p = append(p, s.removal())
 	}

@@ -20,6 +20,7 @@ ConditionPathExists=!/run/gdm/home/%u
 ConditionPathExists=!/run/gdm3/home/%u
 StartLimitIntervalSec=60
 StartLimitBurst=10
+OnFailure=@NAME@-empty.service
 
 [Service]
 Type=notify
@@ -50,13 +51,33 @@ SystemCallErrorNumber=EPERM
 WantedBy=@WANTEDBY@
 `
 
+// emptyUnit is the unit that systemd starts once it starts the agent no more: nobody watches what clients have.
+const emptyUnit = `# Written by '@NAME@ service install'.
+[Unit]
+Description=@ABOUT@ (@NAME@), after its last failed start
+
+[Service]
+Type=oneshot
+ExecStart=-@COMMAND@
+TimeoutStartSec=20
+UMask=0077
+NoNewPrivileges=yes
+`
+
 // wantedBy is the target that starts the agent.
 const wantedBy = "default.target"
 
 // Unit returns the text of the agent's systemd unit.
-func (a Agent) Unit() string {
+func (a Agent) Unit() string { return a.fill(unit, a.Arguments) }
+
+// EmptyUnit returns the text of the unit that empties clients' lists. It has the agent's settings.
+func (a Agent) EmptyUnit() string {
+	return a.fill(emptyUnit, append([]string{"empty"}, a.Arguments[1:]...))
+}
+
+func (a Agent) fill(unit string, arguments []string) string {
 	words := []string{unitWord(a.Executable, true)}
-	for _, arg := range a.Arguments {
+	for _, arg := range arguments {
 		words = append(words, unitWord(arg, false))
 	}
 	return strings.NewReplacer("@NAME@", a.Name, "@ABOUT@", tasks.About, "@WANTEDBY@", wantedBy, "@COMMAND@", strings.Join(words, " "),
