@@ -213,6 +213,43 @@ func TestPagesSpeakOfWhatThereIs(t *testing.T) {
 	}
 }
 
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	slug    = strings.NewReplacer(" ", "-", "`", "", "'", "", "?", "", ":", "", ",", "", ".", "", "+", "", "(", "", ")", "", "/", "", "&", "")
+)
+
+// TestLinksLead: each link from one page to a file of the repository, or to a heading of a page, leads there.
+func TestLinksLead(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	read := func(page string) string {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		return fence.ReplaceAllString(string(text), "")
+	}
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
+		for _, m := range link.FindAllStringSubmatch(read(page), -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			to := page
+			if file != "" {
+				to = filepath.Join(filepath.Dir(page), file)
+			}
+			_, err := os.Stat(to)
+			if err != nil {
+				t.Errorf("%s: the link %s leads nowhere", page, m[1])
+			} else if anchor != "" && !slices.ContainsFunc(heading.FindAllStringSubmatch(read(to), -1), func(h []string) bool {
+				return strings.ToLower(slug.Replace(h[1])) == anchor
+			}) {
+				t.Errorf("%s: the link %s leads to no heading", page, m[1])
+			}
+		}
+	}
+}
+
 // TestMissingThingsAreFound: the test above is no use if it finds nothing.
 func TestMissingThingsAreFound(t *testing.T) {
 	x := readTree(t)
