@@ -44,6 +44,7 @@ type desk struct {
 	stalled, stalledUntil time.Time // from when and until when the agent reads nothing
 	serverDown            bool      // the sound server is away
 	serverBack            time.Time // when it last came or went
+	serverWent            time.Time // when it went, if the agent has not seen it again; zero: it has
 	servers               int       // how many there have been
 	cards                 int       // how many indices of cards this one has given
 	plugs                 int       // how many numbers of USB devices the kernel has given
@@ -353,6 +354,7 @@ func (d *desk) readSound() {
 				}
 				o.Endpoints = append(o.Endpoints, d.foreign()...)
 				d.seen = slices.Clone(d.strangers)
+				d.serverReturned()
 			}
 			d.note(ofDesk, "audio %s %v", asJSON{o.Endpoints}, o.Err)
 			d.engine.Observe(o)

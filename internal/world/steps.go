@@ -122,14 +122,15 @@ func (d *desk) setSound(h *headset, on bool) {
 }
 
 func (d *desk) turnServer() {
-	went := d.serverBack
 	d.serverDown, d.serverBack = !d.serverDown, time.Now()
-	if !d.serverDown {
-		d.serverReturned(went)
+	switch {
+	case !d.serverDown:
 		d.servers, d.cards = d.servers+1, 0
 		for _, h := range d.headsets {
 			h.carded = false
 		}
+	case d.serverWent.IsZero():
+		d.serverWent = d.serverBack
 	}
 	d.readSound()
 }

@@ -229,9 +229,14 @@ func (d *desk) whyHeld(h *headset) string {
 	return ""
 }
 
-// serverReturned notes that the sound server is back, which went then: what has stayed is known only for a while, and of cards that a USB
-// device identifies.
-func (d *desk) serverReturned(went time.Time) {
+// serverReturned notes that the agent sees the sound server again, if that was away: what has stayed is known only for a while, and of cards
+// that a USB device identifies.
+func (d *desk) serverReturned() {
+	went := d.serverWent
+	if went.IsZero() {
+		return
+	}
+	d.serverWent = time.Time{}
 	for _, s := range d.suites {
 		for i := range s.statements {
 			w := &s.statements[i]
