@@ -8,12 +8,11 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 PACKAGES := ./...
 FUZZCOUNT ?= 50000x
 
-# miniaudio only enumerates endpoints, through one backend per system. Leaving out the rest makes its compilation twice as fast;
+# miniaudio only lists what ALSA has, on Linux. Leaving out the rest makes its compilation twice as fast;
 # without optimization beyond -O1 and without debug information, which is stripped, it takes a quarter of the time that is left.
 export CGO_ENABLED := 1
 export CGO_CFLAGS  := -O1 -g0 -DMA_NO_DECODING -DMA_NO_ENCODING -DMA_NO_GENERATION -DMA_NO_ENGINE \
-  -DMA_NO_NODE_GRAPH -DMA_NO_RESOURCE_MANAGER -DMA_ENABLE_ONLY_SPECIFIC_BACKENDS -DMA_ENABLE_PULSEAUDIO \
-  -DMA_ENABLE_WASAPI -DMA_ENABLE_COREAUDIO
+  -DMA_NO_NODE_GRAPH -DMA_NO_RESOURCE_MANAGER -DMA_ENABLE_ONLY_SPECIFIC_BACKENDS -DMA_ENABLE_ALSA
 
 GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.3.0
@@ -23,7 +22,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 # The build and the demo need much less than the tests.
-DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio libpulse.so.0:libpulse0
+DEMO_NEEDS := gcc:gcc stdio.h:libc6-dev pulseaudio:pulseaudio
 
 .PHONY: deps-demo
 deps-demo: ## install by apt what the build and the demo need; does nothing if everything is there
@@ -31,7 +30,7 @@ deps-demo: ## install by apt what the build and the demo need; does nothing if e
 
 .PHONY: deps
 deps: ## install by apt what the build, the tests and the demo need; does nothing if everything is there
-	@sh tools/deps.sh $(DEMO_NEEDS) pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
+	@sh tools/deps.sh $(DEMO_NEEDS) libasound.so.2:libasound2 pactl:pulseaudio-utils pipewire:pipewire pipewire-pulse:pipewire-pulse \
 	  wireplumber:wireplumber pw-cli:pipewire-bin dbus-daemon:dbus setpriv:util-linux chromium-headless-shell:chromium-headless-shell \
 	  g++:g++ python3:python3 mcs:mono-mcs mono:mono-runtime rustc:rustc zsh:zsh fish:fish \
 	  desktop-file-validate:desktop-file-utils appstreamcli:appstream shellcheck:shellcheck msibuild:msitools \
@@ -118,14 +117,13 @@ vmtest: deps-vm ## test the agent on a real kernel with emulated USB devices, in
 	tools/vm/vmtest.sh
 
 .PHONY: deps-windows
-deps-windows: ## install by apt what the build for Windows needs, and set up Wine below the cache folder
+deps-windows: ## install by apt what the tests for Windows need, and set up Wine below the cache folder
 	tools/windows/wine.sh deps
 	tools/windows/wine.sh build
 
-# $(1): architecture, $(2): folder. The VCS stamp is left out because the version already names the commit. Page-aligned sections can be
-# mapped, also by Wine; Go's own linker lays them out differently.
+# $(1): architecture, $(2): folder. The VCS stamp is left out because the version already names the commit.
 define windows-programs
-	GOOS=windows GOARCH=$(1) $(if $(filter amd64,$(1)),CC=x86_64-w64-mingw32-gcc,CGO_ENABLED=0) $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -extldflags=-Wl,--file-alignment=4096' -o $(2)/sidetone.exe ./cmd/agent
+	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(2)/sidetone.exe ./cmd/agent
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -H=windowsgui' -o $(2)/sidetonew.exe ./cmd/tray
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -H=windowsgui' -o $(2)/sidetone-service.exe ./cmd/service
 	GOOS=windows GOARCH=$(1) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -H=windowsgui' -o $(2)/sidetone-setup.exe ./cmd/setup
@@ -133,7 +131,7 @@ define windows-programs
 endef
 
 .PHONY: build-windows
-build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe, sidetone-setup.exe (what packages run) and fakeserver.exe below bin/windows; on arm64, for which there is no C compiler, without miniaudio
+build-windows: ## build sidetone.exe, sidetonew.exe (the tray), sidetone-service.exe, sidetone-setup.exe (what packages run) and fakeserver.exe below bin/windows
 	GO=$(GO) VERSION=$(VERSION) tools/windows/resources.sh
 	$(call windows-programs,amd64,$(BIN)/windows/amd64)
 	$(call windows-programs,arm64,$(BIN)/windows/arm64)
@@ -159,7 +157,7 @@ PACKAGE_VERSION ?= $(shell sh installer/version.sh)
 deps-packages: ## install by apt what packages and their tests need
 	@sh tools/deps.sh gcc:gcc stdio.h:libc6-dev xz:xz-utils aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross \
 	  lintian:lintian rpm:rpm rpmlint:rpmlint pacman:pacman-package-manager zstd:zstd cpio:cpio appstreamcli:appstream desktop-file-validate:desktop-file-utils man:man-db osslsigncode:osslsigncode \
-	  shellcheck:shellcheck x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64 wixl:wixl msibuild:msitools openssl:openssl
+	  shellcheck:shellcheck wixl:wixl msibuild:msitools openssl:openssl
 
 # $(1): architecture, $(2): C compiler.
 define build-linux

@@ -40,7 +40,6 @@ func (l *lab) changes(program func(*place) command, s setup) round {
 	return func(ctx context.Context) sample {
 		c := l.start(ctx, program, s)
 		defer c.stop()
-		l.check(signal.Sleep(ctx, afterStart))
 		return c.alternate(ctx, pick(l.bench, 40, 10), l.press)
 	}
 }

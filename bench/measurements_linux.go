@@ -31,8 +31,6 @@ const (
 	// settling is the time between a process's first payload, or the loss of its client, and the first measurement. An agent searches
 	// for up to 9 s with growing waits.
 	settling = 12 * time.Second
-	// afterStart is the pause between a program's first report and the first mute.
-	afterStart = 0
 
 	proc = "/proc"
 	// terminated is the signal that ends a program, and terminatedCode its exit code then.

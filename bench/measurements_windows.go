@@ -22,8 +22,6 @@ const (
 
 	// maxIdleMore is how much more memory the agent may use than a Go program that sleeps.
 	maxIdleMore = 8 << 20
-	// afterStart is how long the agent is busy after its start: miniaudio lists in a process of its own, which Wine starts slowly.
-	afterStart = 3 * time.Second
 
 	// proc is Linux' /proc, as a Windows program sees it under Wine.
 	proc           = `Z:\proc`

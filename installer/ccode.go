@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
-	_ "embed" // for the notices
 	"errors"
 	"fmt"
 	"os"
@@ -19,34 +18,19 @@ import (
 // withC is the only module with code in C. Only a program that has it is linked by a C compiler, with that compiler's runtime.
 const withC = "github.com/gen2brain/malgo"
 
-// compilers are the compilers by which the Makefile links such programs.
-var compilers = map[string]string{
-	"linux/amd64": "gcc", "linux/arm64": "aarch64-linux-gnu-gcc", "windows/amd64": "x86_64-w64-mingw32-gcc",
-}
+// compilers are the compilers by which the Makefile links such programs, all of them for Linux.
+var compilers = map[string]string{"amd64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
 
-// runtimes are what a compiler links into a program. Their terms were reviewed, and let a vendor ship them in a package of its own. Of the
-// C library of Linux a program contains a few instructions (crt1.o), whose terms restrict nothing; the rest is the system's.
-var runtimes = []struct {
-	name, url, system string
-	header, version   string // an expression of the preprocessor that gives the version, and the header that it needs
-	licences          []string
-	text              string
-}{
-	{
-		name: "libgcc", url: "pkg:generic/gcc", version: "__VERSION__",
-		licences: []string{"GPL-3.0-or-later WITH GCC-exception-3.1"},
-		text: "Start and support code of the GNU Compiler Collection (https://gcc.gnu.org), Copyright (C) Free Software Foundation, Inc.\n" +
+// libgcc returns what that compiler links into a program. Its terms were reviewed, and let a vendor ship it in a package of its own. Of the
+// C library a program contains a few instructions (crt1.o), whose terms restrict nothing; the rest is the system's.
+func libgcc(version string) Module {
+	return Module{
+		Path: "libgcc", Version: version, URL: "pkg:generic/gcc@" + version,
+		Licences: []string{"GPL-3.0-or-later WITH GCC-exception-3.1"},
+		Text: "Start and support code of the GNU Compiler Collection (https://gcc.gnu.org), Copyright (C) Free Software Foundation, Inc.\n" +
 			"The GCC Runtime Library Exception 3.1 lets it be conveyed in a program under terms of one's choice.",
-	},
-	{
-		name: "mingw-w64", url: "pkg:generic/mingw-w64", system: "windows", header: "_mingw.h",
-		version:  "__MINGW64_VERSION_MAJOR.__MINGW64_VERSION_MINOR.__MINGW64_VERSION_BUGFIX",
-		licences: []string{"LicenseRef-gdtoa", "ZPL-2.1"}, text: mingwNotices,
-	},
+	}
 }
-
-//go:embed windows/mingw-w64-runtime.txt
-var mingwNotices string
 
 // codeInC returns the C code in a program, of which its build information says nothing. folders are the sources of modules.
 func codeInC(ctx context.Context, info *buildinfo.BuildInfo, folders map[string]string) (list []Module, err error) {
@@ -62,19 +46,11 @@ func codeInC(ctx context.Context, info *buildinfo.BuildInfo, folders map[string]
 	if err != nil {
 		return nil, fmt.Errorf("which miniaudio is in a program: %w", err)
 	}
-	list = append(list, audio)
-	system := settings["GOOS"]
-	for _, r := range runtimes {
-		if r.system != "" && r.system != system {
-			continue
-		}
-		version, err := expanded(ctx, compilers[system+"/"+settings["GOARCH"]], r.header, r.version)
-		if err != nil {
-			return nil, fmt.Errorf("which %s is in a program for %s: %w", r.name, system, err)
-		}
-		list = append(list, Module{Path: r.name, Version: version, URL: r.url + "@" + version, Licences: r.licences, Text: r.text})
+	version, err := compilerVersion(ctx, compilers[settings["GOARCH"]])
+	if err != nil {
+		return nil, fmt.Errorf("which libgcc is in a program: %w", err)
 	}
-	return list, nil
+	return []Module{audio, libgcc(version)}, nil
 }
 
 var miniaudioVersion = regexp.MustCompile(`(?m)^#define MA_VERSION_(?:MAJOR|MINOR|REVISION) +(\d+)`)
@@ -99,23 +75,17 @@ func miniaudio(header string) (m Module, err error) {
 	return m, m.checkLicences()
 }
 
-// expanded returns the version that a compiler's preprocessor makes of an expression.
-func expanded(ctx context.Context, compiler, header, words string) (string, error) {
+// compilerVersion returns the version that a compiler's preprocessor gives: "12.2.0".
+func compilerVersion(ctx context.Context, compiler string) (string, error) {
 	cmd := exec.CommandContext(ctx, compiler, "-E", "-P", "-x", "c", "-")
-	cmd.Stdin = strings.NewReader(words + "\n")
-	if header != "" {
-		cmd.Stdin = strings.NewReader("#include <" + header + ">\n" + words + "\n")
-	}
+	cmd.Stdin = strings.NewReader("__VERSION__\n")
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", compiler, err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	version := strings.ReplaceAll(lines[len(lines)-1], " . ", ".")
-	version, _, _ = strings.Cut(strings.Trim(version, `"`), " ") // the vendor of the compiler may follow
-	version, _, _ = strings.Cut(version, "-")                    // or its kind of threads: no database of vulnerabilities has "12-win32"
+	version, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(string(out)), `"`), " ") // the vendor of the compiler may follow
 	if !strings.ContainsAny(version[:min(1, len(version))], "0123456789") {
-		return "", fmt.Errorf("%s knows no version in %q", compiler, words)
+		return "", fmt.Errorf("%s does not say its version", compiler)
 	}
 	return version, nil
 }

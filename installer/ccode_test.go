@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatBringsC is one module: another one's code in C would be in packages without a name.
+// TestWhatBringsC is one module, on Linux: another one's code in C would be in packages without a name.
 func TestWhatBringsC(t *testing.T) {
-	for _, system := range []string{"linux", "windows"} {
+	for system, want := range map[string]map[string]bool{"linux": {withC: true}, "windows": {}} {
 		cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,CgoFiles,CFiles,CXXFiles,Module", "../cmd/...", "../fakeserver/...")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOARCH=amd64", "GOOS="+system)
 		out, err := cmd.Output()
@@ -32,6 +32,6 @@ func TestWhatBringsC(t *testing.T) {
 				found[p.Module.Path] = true
 			}
 		}
-		require.Equal(t, map[string]bool{withC: true}, found, system)
+		require.Equal(t, want, found, system)
 	}
 }

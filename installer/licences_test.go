@@ -4,12 +4,9 @@ package main
 
 import (
 	"bytes"
-	"debug/buildinfo"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -27,7 +24,6 @@ func TestLicences(t *testing.T) {
 	t.Run("of a module", testModuleLicences)
 	t.Run("of this program", testOwnLicences)
 	t.Run("of code in C", testCLicences)
-	t.Run("of MinGW", testMinGWLicences)
 }
 
 // testModuleLicences: what a vendor may not ship, or is under no licence that anybody knows, fails the build and is named.
@@ -113,35 +109,8 @@ func testCLicences(t *testing.T) {
 	}
 	require.Regexp(t, `^pkg:github/mackron/miniaudio@\d+\.\d+\.\d+$`, found["miniaudio"].PackageURL)
 	require.Regexp(t, `^pkg:generic/gcc@\d+`, found["libgcc"].PackageURL)
-	require.NotContains(t, found, "mingw-w64")
 	legal := string(licenceTexts(nil, modules))
 	require.Regexp(t, `miniaudio \d+\.\d+\.\d+: MIT-0, Unlicense\n`, legal)
 	require.Contains(t, legal, "David Reid")
 	require.Contains(t, legal, "GCC Runtime Library Exception")
-}
-
-// testMinGWLicences: its runtime is in agents for Windows on amd64, whose C compiler it belongs to, and not where there is no C.
-func testMinGWLicences(t *testing.T) {
-	folders, err := moduleFolders(t.Context())
-	require.NoError(t, err)
-	of := func(cgo string) *buildinfo.BuildInfo {
-		return &buildinfo.BuildInfo{Deps: []*debug.Module{{Path: withC}}, Settings: []debug.BuildSetting{
-			{Key: "GOOS", Value: "windows"}, {Key: "GOARCH", Value: "amd64"}, {Key: "CGO_ENABLED", Value: cgo},
-		}}
-	}
-	none, err := codeInC(t.Context(), of("0"), folders)
-	require.NoError(t, err)
-	require.Empty(t, none)
-	if _, err := exec.LookPath(compilers["windows/amd64"]); err != nil {
-		require.False(t, *complete, "mingw-w64 is missing: run `make deps-packages`")
-		t.Skip("the rest is for `make test-packages`, for which mingw-w64 is installed")
-	}
-	list, err := codeInC(t.Context(), of("1"), folders)
-	require.NoError(t, err)
-	require.Len(t, list, 3)
-	require.Regexp(t, `^pkg:generic/gcc@\d+(\.\d+)*$`, list[1].URL)
-	require.Regexp(t, `^pkg:generic/mingw-w64@\d+\.\d+\.\d+$`, list[2].URL)
-	legal := string(licenceTexts(nil, list))
-	require.Contains(t, legal, "by the mingw-w64 project\n\nRedistribution and use")
-	require.Contains(t, legal, "by Lucent Technologies")
 }

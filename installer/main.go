@@ -74,9 +74,9 @@ var formats = []struct {
 	name, sound string
 	needs       []string // the C library, and what the scripts call and a small system may lack
 }{
-	{"deb", "libpulse0", []string{"libc6 (>= 2.34)"}},
+	{"deb", "libasound2", []string{"libc6 (>= 2.34)"}},
 	// The names that rpm itself finds in programs: packages of libraries have another name in each distribution.
-	{"rpm", "libpulse.so.0()(64bit)", []string{"libc.so.6(GLIBC_2.34)(64bit)", "/bin/sh", "coreutils", "findutils", "sed", "util-linux"}},
+	{"rpm", "libasound.so.2()(64bit)", []string{"libc.so.6(GLIBC_2.34)(64bit)", "/bin/sh", "coreutils", "findutils", "sed", "util-linux"}},
 	{"archlinux", "", []string{"glibc"}},
 }
 

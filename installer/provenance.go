@@ -81,9 +81,6 @@ var tools = []struct{ name, path string }{
 	{"aarch64-linux-gnu-gcc", ""},
 	{"aarch64-linux-gnu-ld", ""},
 	{"headers of arm64", "/usr/aarch64-linux-gnu/include/stdio.h"},
-	{"x86_64-w64-mingw32-gcc", ""},
-	{"x86_64-w64-mingw32-ld", ""},
-	{"headers of Windows", "/usr/x86_64-w64-mingw32/include/stdio.h"},
 	{"msibuild", ""},
 	{"xz", ""},
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"sidetone/internal/platform/audio"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/testlab"
 	"sidetone/internal/testlab/ipctest"
@@ -68,7 +67,6 @@ func TestMain(m *testing.M) {
 			defer cancel()
 			host.StopTimeout = patience / 2
 		}
-		audio.ServeChild()
 		serveProcess(ctx)
 	}
 	paths.Etc = "/nonexistent" // nor what is set on this machine

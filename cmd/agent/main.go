@@ -16,13 +16,11 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/asynclog"
 	"sidetone/internal/brand"
-	"sidetone/internal/platform/audio"
 	"sidetone/internal/platform/system"
 )
 
 func main() {
 	system.LoadDLLsOfSystemOnly()
-	audio.ServeChild()
 	serveProcess(context.Background())
 }
 

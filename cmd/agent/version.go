@@ -18,7 +18,7 @@ type versionInfo struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-	CGO     bool   `json:"cgo"`   // false: miniaudio is not part of this build
+	CGO     bool   `json:"cgo"`   // on Linux, false: miniaudio is not part of this build
 	Audio   string `json:"audio"` // what lists the audio endpoints, for people
 }
 
@@ -43,18 +43,17 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// listedBy says what lists the audio endpoints of a system: its own interface and, in builds with cgo, miniaudio.
+// listedBy says what lists the audio endpoints of a system; on Linux in builds with cgo also ALSA, where there is no sound server.
 func listedBy(system string, cgo bool) string {
-	own := map[string]string{"linux": "PulseAudio or ALSA", "windows": "Core Audio"}[system]
 	switch {
-	case cgo && own == "":
-		return "miniaudio"
-	case cgo:
-		return own + " and miniaudio"
-	case own == "":
-		return "none, without miniaudio"
+	case system == "linux" && cgo:
+		return "PulseAudio, or ALSA by miniaudio"
+	case system == "linux":
+		return "PulseAudio"
+	case system == "windows":
+		return "Core Audio"
 	default:
-		return own + " alone, without miniaudio"
+		return "none"
 	}
 }
 

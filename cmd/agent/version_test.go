@@ -7,7 +7,8 @@ import (
 )
 
 func TestVersionSaysWhatListsEndpoints(t *testing.T) {
-	require.Equal(t, "Core Audio alone, without miniaudio", listedBy("windows", false))
-	require.Equal(t, "PulseAudio or ALSA and miniaudio", listedBy("linux", true))
-	require.Equal(t, "miniaudio", listedBy("darwin", true))
+	require.Equal(t, "Core Audio", listedBy("windows", false))
+	require.Equal(t, "PulseAudio, or ALSA by miniaudio", listedBy("linux", true))
+	require.Equal(t, "PulseAudio", listedBy("linux", false))
+	require.Equal(t, "none", listedBy("darwin", false))
 }

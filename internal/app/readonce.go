@@ -64,7 +64,7 @@ func Try(ctx context.Context, set *Settings, host Host, log *slog.Logger) (endpo
 	return len(found.Endpoints), err
 }
 
-// observe reads all sources at once, until each is complete, gives them a moment for one more reading, and closes them.
+// observe reads all sources at once, gives them a moment for one more reading, and closes them.
 func observe(ctx context.Context, sources []platform.Source) map[string]devices.Observation {
 	var mu sync.Mutex
 	last := make(map[string]devices.Observation)
@@ -80,9 +80,7 @@ func observe(ctx context.Context, sources []platform.Source) map[string]devices.
 				mu.Lock()
 				last[o.Source] = o
 				mu.Unlock()
-				if !o.Incomplete {
-					once()
-				}
+				once()
 			})
 		})
 	}

@@ -109,8 +109,7 @@ type Observation struct {
 	Err       error              `json:"-"`                  // in JSON "error", as text, and without endpoints
 	At        time.Time          `json:"at,omitzero"`        // when the OS event behind this reading arrived
 
-	Version    string `json:"-"` // the program that the source reads from, and its version; "": none, or unknown
-	Incomplete bool   `json:"-"` // part of it is still being queried
+	Version string `json:"-"` // the program that the source reads from, and its version; "": none, or unknown
 }
 
 type observationFields Observation // without methods

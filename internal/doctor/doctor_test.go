@@ -124,9 +124,9 @@ func TestDiagnose(t *testing.T) {
 			remark(p, because(health.CameraDenied, "open /dev/video0: permission denied", health.Args{"path": "/dev/video0", "camera": "Acme"}))
 		}, "sources", health.Warning, "is left out", "'ls -l /dev/video0'"},
 		{"permission to what is not named", func(p *doctortest.Machine) { remark(p, because(health.AccessDenied, "permission denied", nil)) }, "sources", health.Warning, "permission denied", "ls -l"},
-		{"miniaudio", func(p *doctortest.Machine) {
-			p.Sources[0].Remarks = control.ConditionsOf([]health.Condition{{Code: health.MiniaudioHangs, Severity: health.Info}})
-		}, "sources", health.Info, "miniaudio hangs", "Nothing to do"},
+		{"ALSA lists", func(p *doctortest.Machine) {
+			p.Sources[0].Remarks = control.ConditionsOf([]health.Condition{{Code: health.SoundServerNone, Severity: health.Info}})
+		}, "sources", health.Info, "no sound server; ALSA lists", "Nothing to do"},
 
 		{"device", func(*doctortest.Machine) {}, "devices", health.OK, `Acme Headset 700 is plugged in, as Microphone and Headphones or speakers ("Acme mic" and "Acme out")`, ""},
 		{"nothing plugged in", func(p *doctortest.Machine) { p.Endpoints = nil }, "devices", health.Problem, "No product of the catalogue is plugged in", "Plug one in"},

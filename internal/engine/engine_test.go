@@ -141,6 +141,36 @@ func TestRemovalWaitsForGrace(t *testing.T) {
 	})
 }
 
+// TestOneEnumeratorAtATime: a sound server that starts beside ALSA's list names the same devices anew. Nothing waits for its list, and
+// nothing of the other one is there beside it.
+func TestOneEnumeratorAtATime(t *testing.T) {
+	of := func(by, id string) devices.Endpoint {
+		e := mic(devices.Unknown)
+		e.ID, e.Name, e.SeenBy = id, id, []string{by}
+		return e
+	}
+	for name, first := range map[string][]devices.Endpoint{"at once": {of("pulse", "pulse_mic")}, "with nothing at first": nil} {
+		t.Run(name, func(t *testing.T) {
+			run(t, []string{"audio"}, func(b *bench) {
+				b.see("audio", of("alsa", "hw:CARD=Headset,DEV=0"), of("alsa", "hw:CARD=Headset,DEV=1"))
+				b.see("audio", of("alsa", "hw:CARD=Headset,DEV=0"))
+				require.Len(t, b.last(), 2, "one of them is gone, for which its grace period counts")
+				b.see("audio", first...)
+				b.see("audio", of("pulse", "pulse_mic"))
+				for _, s := range b.published() {
+					ids := map[bool]int{}
+					for _, d := range s.Wire() {
+						ids[d.ID == "pulse_mic"]++
+					}
+					require.Less(t, len(ids), 2, "both lists: %v", s.Wire())
+				}
+				require.Len(t, b.last(), 1)
+				require.Equal(t, "pulse_mic", b.last()[0].ID)
+			})
+		})
+	}
+}
+
 func TestErrorIsNotAnEmptyList(t *testing.T) {
 	run(t, []string{"audio"}, func(b *bench) {
 		b.see("audio", mic(devices.True))

@@ -25,14 +25,14 @@ type source struct {
 type leavingEndpoint struct{ goneAt, shownUntil time.Time }
 
 // replace applies a full reading. Endpoints that it no longer lists stay for the grace
-// period, with their last state.
+// period, with their last state, but never beside the list of another enumerator, which has other names for the same devices.
 func (src *source) replace(o devices.Observation, now time.Time, grace time.Duration) {
 	old := src.endpoints
 	next := devices.Carry(old, o.Endpoints, o.At)
 	present, leaving := next, make(map[devices.Key]leavingEndpoint)
 	for _, e := range old {
 		k := e.Key()
-		if devices.Contains(present, k) {
+		if devices.Contains(present, k) || replaced(e, present) {
 			continue
 		}
 		d, ok := src.leaving[k]
@@ -46,6 +46,14 @@ func (src *source) replace(o devices.Observation, now time.Time, grace time.Dura
 	src.endpoints, src.leaving, src.hardware = next, leaving, o.Hardware
 	src.answered, src.succeeded = true, true
 	src.err, src.failedAt, src.notes = nil, time.Time{}, o.Notes
+}
+
+// replaced reports whether the list now comes from enumerators of which none has listed e.
+func replaced(e devices.Endpoint, present []devices.Endpoint) bool {
+	listsToo := func(p devices.Endpoint) bool {
+		return len(p.SeenBy) == 0 || slices.ContainsFunc(p.SeenBy, func(by string) bool { return slices.Contains(e.SeenBy, by) })
+	}
+	return len(e.SeenBy) > 0 && len(present) > 0 && !slices.ContainsFunc(present, listsToo)
 }
 
 // fail keeps the last good endpoints and marks them stale.

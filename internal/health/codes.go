@@ -50,10 +50,9 @@ const (
 	SoundCardUnreadable Code = "sources.sound_card_unreadable"
 	SoundCardHidden     Code = "sources.sound_card_hidden"   // its node cannot be seen
 	EndpointUnreadable  Code = "sources.endpoint_unreadable" // in part
-	MiniaudioHangs      Code = "sources.miniaudio_hangs"
-	MiniaudioFails      Code = "sources.miniaudio_fails"
-	CameraDenied        Code = "sources.camera_denied" // no permission
-	CameraHidden        Code = "sources.camera_hidden" // its node cannot be seen
+	SoundServerNone     Code = "sources.sound_server_none"   // ALSA lists
+	CameraDenied        Code = "sources.camera_denied"       // no permission
+	CameraHidden        Code = "sources.camera_hidden"       // its node cannot be seen
 	CameraUnreadable    Code = "sources.camera_unreadable"
 	HIDLeftOut          Code = "sources.hid_left_out"
 	EndpointFileKept    Code = "sources.endpoint_file_kept" // its last good content is

@@ -31,11 +31,10 @@ type Source interface {
 
 // A Reading is what a source knows at one moment.
 type Reading struct {
-	Endpoints  []devices.Endpoint
-	Hardware   []devices.Hardware // the devices that are plugged in, whatever endpoints they have, as far as the source knows them
-	Notes      []health.Condition // what was left out and why, or what cannot be watched; none: all is well. They never replace an error
-	Version    string             // name and version of the program that it was read from: "pulseaudio 16.1"; "": none, or unknown yet
-	Incomplete bool               // part of it is still being queried; Wait returns once that is there
+	Endpoints []devices.Endpoint
+	Hardware  []devices.Hardware // the devices that are plugged in, whatever endpoints they have, as far as the source knows them
+	Notes     []health.Condition // what was left out and why, or what cannot be watched; none: all is well. They never replace an error
+	Version   string             // name and version of the program that it was read from: "pulseaudio 16.1"; "": none, or unknown yet
 }
 
 // readTimeout bounds one reading: a sound server that hangs must not hang the agent.
@@ -66,7 +65,7 @@ func read(ctx context.Context, src Source) devices.Observation {
 	if err != nil {
 		return o
 	}
-	o.Endpoints, o.Hardware, o.Incomplete = r.Endpoints, r.Hardware, r.Incomplete
+	o.Endpoints, o.Hardware = r.Endpoints, r.Hardware
 	for i := range o.Endpoints {
 		o.Endpoints[i].Source = o.Source
 	}

@@ -12,15 +12,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"sidetone/internal/platform/audio"
 )
 
 // childEnv makes this test binary the demo itself.
 const childEnv = "DEMO_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	audio.ServeChild() // the demo's children are this binary, too
 	if os.Getenv(childEnv) != "" {
 		main()
 		return

@@ -24,7 +24,6 @@ import (
 	"sidetone/internal/app"
 	"sidetone/internal/catalogue"
 	"sidetone/internal/config"
-	"sidetone/internal/platform/audio"
 	"sidetone/internal/rpcclient"
 	"sidetone/internal/testlab"
 )
@@ -35,7 +34,6 @@ const stepLimit = 15 * time.Second
 var errInterrupted = errors.New("interrupted")
 
 func main() {
-	audio.ServeChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A write that nobody reads fails, but must not end the demo before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -4,7 +4,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)
-export WINEPREFIX=$folder/prefix GOOS=windows GOARCH=amd64 CGO_ENABLED=1 CC=x86_64-w64-mingw32-gcc
+export WINEPREFIX=$folder/prefix GOOS=windows GOARCH=amd64 CGO_ENABLED=0 CC=x86_64-w64-mingw32-gcc
+[[ ${1:-} != -race ]] || CGO_ENABLED=1 # the race detector needs a C compiler
 
 export SIDETONE_STANDINS=Z:$folder/standins
 

@@ -1,6 +1,5 @@
 // Package audio lists the audio endpoints of the operating system, and notices when they or their mutes change: New, in each system's
-// file, returns them as a platform.Source. Beside the system's own interface, miniaudio lists them in the same way on every system
-// (miniaudio.go).
+// file, returns them as a platform.Source.
 package audio
 
 import "sidetone/internal/devices"
@@ -9,7 +8,7 @@ import "sidetone/internal/devices"
 type Options struct {
 	Name    string                        // Linux: the name of this program for the sound server
 	Server  string                        // Linux: the address of the sound server, in the form of $PULSE_SERVER; "": as the environment says
-	Alone   bool                          // do without miniaudio
+	Alone   bool                          // Linux: do without miniaudio, and so without ALSA's list
 	Effects func(e devices.Endpoint) bool // Windows: whether to hold a stream to learn an endpoint's effects; nil: never
 	// Controls says whether the mixer controls of an endpoint's card are of use, so that a card which is hidden is worth a word. Linux; nil:
 	// always.

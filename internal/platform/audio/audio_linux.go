@@ -14,26 +14,26 @@ import (
 	"sidetone/internal/devices"
 	"sidetone/internal/health"
 	"sidetone/internal/platform"
+	"sidetone/internal/platform/audio/pipewire"
 	"sidetone/internal/platform/audio/pulse"
 	"sidetone/internal/signal"
 )
 
 // source is the source of audio endpoints on Linux: PulseAudio, or PipeWire by pipewire-pulse. One connection to the sound server reports
-// everything and all changes; miniaudio enumerates beside it, and ALSA has switches that the server does not map.
+// everything and all changes; ALSA has switches that the server does not map. Where there never was a sound server, ALSA lists endpoints.
 type source struct {
 	places  pulse.Places
 	name    string // of this program, for the sound server
 	changed signal.Signal
 	retry   serverWatch
-	mini    *companion
+	alsa    *alsaList
 	mixers  *mixers
 
 	pending pendingChanges // what has changed since it was last read
 
 	conn        *pulse.Conn // nil while there is no server
 	connections int         // how many there have been
-	server      string      // socket of conn
-	sockets     []string    // those that might have been
+	sockets     []string    // of conn, and those that might have been
 	last        pulse.Snapshot
 	version     string // of the server, as it was read last
 	findUSB     usbFinder
@@ -48,7 +48,10 @@ func newSource(o Options) *source {
 	a := &source{places: pulse.Places{Setting: o.Server, Getenv: o.Getenv, Etc: o.Etc, Run: o.Run}, name: o.Name, changed: signal.New()}
 	a.retry.notify = a.changed.Notify
 	a.moves = moves{getenv: a.places.Env, name: o.Name, notify: func() { a.mark(streamsChanged, 0) }}
-	a.mini = newCompanion(o.Alone, func() { a.mark(miniaudioChanged, 0) })
+	a.alsa = newALSAList(miniaudioLister(), a.changed.Notify)
+	if o.Alone {
+		a.alsa.bar()
+	}
 	a.mixers = newMixers(func() { a.mark(mixerChanged, 0) })
 	a.mixers.wanted = o.Controls
 	return a
@@ -81,11 +84,12 @@ func (a *source) onEvent(f pulse.Facility, t pulse.EventType, index uint32) {
 // watched are the facilities whose events matter. Clients do not: our own enumeration makes them come and go.
 var watched = []pulse.Facility{pulse.OnSource, pulse.OnSourceOutput, pulse.OnSink, pulse.OnCard, pulse.OnModule, pulse.OnServer}
 
-// Read reads what has changed since the last Read, or everything if nothing is known to have changed. It fails without a server.
+// Read reads what has changed since the last Read, or everything if nothing is known to have changed. It fails without a server,
+// except where ALSA takes its place.
 func (a *source) Read(ctx context.Context) (platform.Reading, error) {
 	endpoints, err := a.list(ctx)
 	r := platform.Reading{
-		Endpoints: endpoints, Notes: append(a.mixers.notes(), a.mini.notes()...), Version: a.version, Incomplete: a.mini.late,
+		Endpoints: endpoints, Notes: append(a.mixers.notes(), a.alsa.notes()...), Version: a.version,
 	}
 	if err == nil {
 		r.Hardware = hardwareOf(a.last, a.findUSB, a.connections)
@@ -95,6 +99,9 @@ func (a *source) Read(ctx context.Context) (platform.Reading, error) {
 
 func (a *source) list(ctx context.Context) ([]devices.Endpoint, error) {
 	if err := a.connect(ctx); err != nil {
+		if a.alsa.due() {
+			return a.alsa.read(ctx)
+		}
 		return nil, platform.Trouble(fmt.Errorf("waiting for the sound server: %w", err), health.SoundServerAway, nil)
 	}
 	if err := a.read(ctx); err != nil {
@@ -111,7 +118,6 @@ func (a *source) list(ctx context.Context) ([]devices.Endpoint, error) {
 		endpoints = a.endpoints()
 	}
 	a.mixers.fill(ctx, endpoints)
-	a.mini.join(a.server, endpoints)
 	return endpoints, nil
 }
 
@@ -132,6 +138,9 @@ func (a *source) connect(ctx context.Context) error {
 	if err == nil {
 		err = a.connectTo(ctx, at)
 	}
+	if err == nil || a.traced(at) {
+		a.alsa.bar()
+	}
 	if err != nil {
 		a.retry.failed(at.Sockets)
 		if at.Unread != nil {
@@ -139,9 +148,15 @@ func (a *source) connect(ctx context.Context) error {
 		}
 		return err
 	}
-	a.mini.forget()
 	a.pending.add(allChanged, 0)
 	return nil
+}
+
+// traced reports whether there is a trace of a sound server: a socket, or what tells its clients where it is. Where it is not known at
+// which places to look, there may be one.
+func (a *source) traced(at pulse.Location) bool {
+	sockets := append([]string{pipewire.Socket(a.places.Env)}, at.Sockets...)
+	return at.Configured || len(at.Sockets) == 0 || slices.ContainsFunc(sockets, exists)
 }
 
 // connectTo tries the sockets that there are in turn, or the first if there is none.
@@ -152,7 +167,7 @@ func (a *source) connectTo(ctx context.Context, at pulse.Location) (err error) {
 		}
 		conn, failed := a.dial(ctx, socket, at.Cookie)
 		if failed == nil {
-			a.conn, a.server, a.sockets = conn, socket, at.Sockets
+			a.conn, a.sockets = conn, at.Sockets
 			a.connections++
 			return nil
 		}
@@ -249,7 +264,7 @@ func (a *source) Wait(ctx context.Context) error {
 	if a.conn != nil {
 		gone = a.conn.Done()
 	}
-	_, err := a.changed.Wait(ctx, cmp.Or(a.retry.wait(), a.moves.wait()), gone)
+	_, err := a.changed.Wait(ctx, platform.Sooner(cmp.Or(a.retry.wait(), a.moves.wait()), a.alsa.wait()), gone)
 	if ctx.Err() != nil {
 		a.pending.add(allChanged, 0)
 	}
@@ -263,7 +278,7 @@ func (a *source) Wait(ctx context.Context) error {
 func (a *source) Close() error {
 	a.disconnect()
 	a.retry.unwatch()
-	a.mini.close()
+	a.alsa.close()
 	a.mixers.close()
 	return nil
 }

@@ -15,10 +15,9 @@ const (
 	retryFaulty = 5 * time.Second  // while part of an endpoint cannot be read; after that only at its events
 )
 
-// source is the source of audio endpoints on Windows: Core Audio, and miniaudio beside it.
+// source is the source of audio endpoints on Windows: Core Audio.
 type source struct {
 	client  *wasapi.Client
-	mini    *companion
 	changed signal.Signal
 	retry   backoff
 	afresh  bool // the next Read reads everything
@@ -29,7 +28,6 @@ type source struct {
 func New(o Options) (platform.Source, error) {
 	a := &source{changed: signal.New(), closed: make(chan struct{})}
 	a.client = wasapi.Open(wasapi.Options{Changed: a.changed.Notify, Effects: o.Effects})
-	a.mini = newCompanion(o.Alone, a.changed.Notify)
 	return a, nil
 }
 
@@ -44,16 +42,11 @@ func (a *source) Read(ctx context.Context) (platform.Reading, error) {
 	switch {
 	case err != nil:
 		a.retry.failed(retryAway)
-		a.mini.forget()
 	case len(read.Faults) == 0:
 		a.retry.worked()
 	case a.retry.delay < retryFaulty:
 		a.retry.failed(retryFaulty)
 	}
-	if err == nil {
-		a.mini.join("", r.Endpoints)
-	}
-	r.Notes, r.Incomplete = a.mini.notes(), a.mini.late
 	for _, f := range read.Faults {
 		r.Notes = append(r.Notes, f.Condition())
 	}
@@ -74,7 +67,6 @@ func (a *source) Wait(ctx context.Context) error {
 // Close releases Core Audio.
 func (a *source) Close() error {
 	close(a.closed)
-	a.mini.close()
 	a.client.Close()
 	return nil
 }

@@ -7,11 +7,10 @@ type changeSet uint8
 
 // Each has its own reading; allChanged is for what requires a full one.
 const (
-	sourceChanged    changeSet = 1 << iota // one source
-	sinksChanged                           // some sinks
-	streamsChanged                         // some streams that record
-	mixerChanged                           // an ALSA card has been read
-	miniaudioChanged                       // miniaudio has a result
+	sourceChanged  changeSet = 1 << iota // one source
+	sinksChanged                         // some sinks
+	streamsChanged                       // some streams that record
+	mixerChanged                         // an ALSA card has been read
 	allChanged
 )
 

@@ -22,7 +22,7 @@ func TestAudioFindsTheServerLikeItsLibrary(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	root := t.TempDir()
 	native := filepath.Join(root, "user", "pulse", "native")
-	o := Options{Alone: true, Etc: filepath.Join(root, "etc"), Run: filepath.Join(root, "run"), Getenv: func(name string) string {
+	o := Options{Etc: filepath.Join(root, "etc"), Run: filepath.Join(root, "run"), Getenv: func(name string) string {
 		return map[string]string{"HOME": root, "XDG_RUNTIME_DIR": filepath.Join(root, "user")}[name]
 	}}
 	require.NoError(t, os.MkdirAll(filepath.Dir(native), 0o700))

@@ -22,7 +22,7 @@ var latin = []string{"de", "es", "fr", "pl", "pt", "tr"}
 
 // international are words that languages with letters of their own write in Latin ones.
 var international = strings.Fields(`
-	AppIndicator Bluetooth Ctrl Default Discord DiscordPTB FILE GNOME HID HTTP HUP ID IPC Linux Miniaudio PID POST STOP UID USB WebSocket
+	ALSA AppIndicator Bluetooth Ctrl Default Discord DiscordPTB FILE GNOME HID HTTP HUP ID IPC Linux Miniaudio PID POST STOP UID USB WebSocket
 	Windows Z all anchor audio camera endpoints false h ipc kill kind links macOS min miniaudio off on origin os pids s sidetone
 	sources true udev
 `)

@@ -2,7 +2,6 @@ package endtoend
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -53,7 +52,7 @@ func TestWhatOtherProcessesDoToCoreAudio(t *testing.T) {
 		do("stop", "start")
 		p.awaitList(d, 2)
 		p.awaitMute(d, false)
-		ask("devices", "container {11223344-5566-7788-99AA-BBCCDDEEFF00}", "seen by wasapi+miniaudio")
+		ask("devices", "container {11223344-5566-7788-99AA-BBCCDDEEFF00}", "seen by wasapi")
 
 		watch := p.start("sidetone.exe", "watch")
 		heard := func(what string) {
@@ -120,20 +119,4 @@ func TestEffectsOfCoreAudio(t *testing.T) {
 		out, _ = p.run("sidetone.exe", "explain", mic.ID)
 		require.Regexp(p.t, `echo_cancellation +true +os_effects`, out)
 	})
-}
-
-// For arm64 there is no C compiler, and Wine runs no such program. What is built without one for amd64 lists the endpoints by Core Audio alone.
-func TestWithoutMiniaudio(t *testing.T) {
-	p := newPrefix(t, "/nonexistent")
-	p.standIn()
-	program := filepath.Join(t.TempDir(), "sidetone.exe")
-	build := exec.Command("go", "build", "-o", program, "sidetone/cmd/agent")
-	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	said, _ := p.run(program, "version")
-	require.Contains(t, said, "audio: Core Audio alone, without miniaudio")
-	said, _ = p.run(program, "devices")
-	require.Contains(t, said, "miniaudio is not part of this build")
-	require.Regexp(t, `container \{11223344-5566-7788-99AA-BBCCDDEEFF00\}.*, seen by wasapi\n`, said)
 }

@@ -20,9 +20,10 @@ type Places struct {
 
 // A Location is what Places lead to now.
 type Location struct {
-	Sockets []string // paths to try, best first; they need not exist
-	Cookie  []byte   // the authentication cookie; zeros if there is none: the server accepts its own user without it
-	Unread  error    // a client.conf that is there and cannot be read; it may have said something else
+	Sockets    []string // paths to try, best first; they need not exist
+	Configured bool     // the setting, $PULSE_SERVER or a client.conf is there, whatever it says
+	Cookie     []byte   // the authentication cookie; zeros if there is none: the server accepts its own user without it
+	Unread     error    // a client.conf that is there and cannot be read; it may have said something else
 }
 
 // Find returns the sockets that the first of these names: the setting, $PULSE_SERVER, default-server of client.conf; else those of the
@@ -30,13 +31,14 @@ type Location struct {
 // is refused, since its devices are not plugged in here.
 func (p Places) Find() (Location, error) {
 	conf, unread := p.clientConf()
-	at := Location{Cookie: p.cookie(conf.cookie), Unread: unread}
+	setting, variable := strings.TrimSpace(p.Setting), strings.TrimSpace(p.Env("PULSE_SERVER"))
+	at := Location{Configured: conf.found || setting+variable != "", Cookie: p.cookie(conf.cookie), Unread: unread}
 	var err error
 	switch {
-	case strings.TrimSpace(p.Setting) != "":
-		at.Sockets, err = fromServerList(p.Setting, "the setting sources.pulse_server", machineID)
-	case strings.TrimSpace(p.Env("PULSE_SERVER")) != "":
-		at.Sockets, err = fromServerList(p.Env("PULSE_SERVER"), "PULSE_SERVER", machineID)
+	case setting != "":
+		at.Sockets, err = fromServerList(setting, "the setting sources.pulse_server", machineID)
+	case variable != "":
+		at.Sockets, err = fromServerList(variable, "PULSE_SERVER", machineID)
 	case conf.server != "":
 		at.Sockets, err = fromServerList(conf.server, conf.path, machineID)
 	default:

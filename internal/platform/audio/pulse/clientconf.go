@@ -12,6 +12,7 @@ import (
 
 // clientConf is what a client.conf says of the server.
 type clientConf struct {
+	found          bool   // there is a file
 	path           string // the file that names the server
 	server, cookie string // default-server and cookie-file; "": not set
 }
@@ -27,6 +28,7 @@ func (p Places) clientConf() (conf clientConf, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		conf.found = true
 		more, _ := os.ReadDir(path + ".d") // sorted
 		for _, file := range more {
 			if filepath.Ext(file.Name()) != ".conf" {
