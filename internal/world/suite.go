@@ -229,8 +229,8 @@ func (d *desk) whyHeld(h *headset) string {
 	return ""
 }
 
-// serverReturned notes that the agent sees the sound server again, if that was away: what has stayed is known only for a while, and of cards
-// that a USB device identifies.
+// serverReturned notes that the agent sees the sound server again, if that was away: what has stayed is known only for a while, and of
+// cards that a USB device identifies.
 func (d *desk) serverReturned() {
 	went := d.serverWent
 	if went.IsZero() {
