@@ -180,7 +180,9 @@ func (s *suite) push(h *headset, presence int, v devices.Tri) {
 	if err == nil {
 		w.bound = units.Units == 1
 		s.statements = append(s.statements, w)
-		s.desk.contradict(s, w)
+		if !units.Left { // else the agent does not know whom it contradicts
+			s.desk.contradict(s, w)
+		}
 	}
 	s.desk.note(ofDesk, "push by %s of headset %d (%s): %v: %v %v", s.name, h.index, p.Serial, v, units, err)
 }
