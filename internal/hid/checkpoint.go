@@ -49,6 +49,7 @@ type deviceCheckpoint struct {
 	Asked     uint64             `json:"asked,omitempty"`   // ID of its last request
 	Queue     []int              `json:"queue,omitempty"`   // indexes of the sensors that come next
 	Late      []lateCheckpoint   `json:"late,omitempty"`    // answers that may still come, the oldest first
+	Answered  time.Time          `json:"answered,omitzero"` // when what may be one of them last came
 }
 
 // lateCheckpoint is an answer that may still come.
@@ -56,8 +57,10 @@ type lateCheckpoint struct {
 	Sensor int       `json:"sensor"` // index of the sensor that has asked; -1: of a rule that there is no longer
 	Step   int       `json:"step,omitempty"`
 	Sent   Bytes     `json:"sent"`           // the request
+	At     time.Time `json:"at,omitzero"`    // when it was sent; zero: of an older version
 	Asked  time.Time `json:"asked,omitzero"` // zero: what it says is outdated
 	Until  time.Time `json:"until"`
+	Passed time.Time `json:"passed,omitzero"` // when the device first sent, after that, what may be a late answer
 }
 
 // sensorCheckpoint is the state of one rule on a device.
@@ -92,6 +95,7 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 	for _, d := range t.devices {
 		dc := deviceCheckpoint{
 			Device: d.device, PluggedAt: clock(d.plugged), Reason: d.denied, Lost: clock(d.lost), Asked: d.asked,
+			Answered: clock(d.answered),
 		}
 		for i, s := range d.sensors {
 			sc := sensorCheckpoint{Product: s.Product, Rule: s.Path, sensorState: *s.sensorState, interfaceState: s.interfaceState}
@@ -128,9 +132,15 @@ func (t *Tracker) Checkpoint(clock func(time.Time) time.Time) Checkpoint {
 
 func lateCheckpoints(late []lateAnswer, sensors []*sensor, clock func(time.Time) time.Time) (out []lateCheckpoint) {
 	for _, l := range late {
-		out = append(out, lateCheckpoint{slices.Index(sensors, l.sensor), l.step, l.sent, clock(l.asked), clock(l.until)})
+		sensor := slices.Index(sensors, l.sensor)
+		out = append(out, lateCheckpoint{sensor, l.step, l.sent, clock(l.at), clock(l.asked), clock(l.until), clock(l.passed)})
 	}
 	return out
+}
+
+// answer returns the answer as that of a rule that there is no longer.
+func (l lateCheckpoint) answer() lateAnswer {
+	return lateAnswer{sent: l.Sent, at: cmp.Or(l.At, l.Until), until: l.Until, passed: l.Passed}
 }
 
 // Restore gives a new Tracker the state of another with the same rules. What belongs to other rules is
@@ -146,7 +156,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 	}
 	for node, late := range c.Owed {
 		for _, l := range late {
-			t.owed[node] = append(t.owed[node], lateAnswer{sent: l.Sent, until: l.Until})
+			t.owed[node] = append(t.owed[node], l.answer())
 		}
 	}
 	for _, dc := range c.Devices {
@@ -162,7 +172,7 @@ func (t *Tracker) Restore(c Checkpoint) {
 func (t *Tracker) restoreDevice(dc deviceCheckpoint) {
 	d := &trackedDevice{
 		device: dc.Device, desc: Describe(dc.Device), plugged: dc.PluggedAt, denied: dc.Reason,
-		lost: dc.Lost, asked: dc.Asked, changes: &t.changes,
+		lost: dc.Lost, asked: dc.Asked, answered: dc.Answered, changes: &t.changes,
 	}
 	if d.denied == nil && dc.Denied != "" {
 		d.denied = new(health.Unnamed(dc.Denied))
@@ -205,7 +215,7 @@ func (d *trackedDevice) restoreLate(c deviceCheckpoint, find func(int) *sensor) 
 		}
 	}
 	for _, l := range c.Late {
-		late := lateAnswer{sent: l.Sent, until: l.Until}
+		late := l.answer()
 		if s := find(l.Sensor); s != nil && s.Query != nil && l.Step >= 0 && s.exchange.has(l.Step) {
 			late.sensor, late.step, late.asked = s, l.Step, l.Asked
 		}

@@ -6,15 +6,29 @@ import (
 	"time"
 )
 
-// lateAnswer is an answer that may still come, as an input report that does not tell which question it is to: the question was given up. It
-// comes within twice the time that it may take, or else with the next question.
+// lateAnswer is an answer that may still come, as an input report that does not tell which question it is to: the question was given up.
+// Whether it will come is not known, so the list of them is a bound: at most these answers come before that to the next question.
 type lateAnswer struct {
 	sensor *sensor // nil: of a rule that there is no longer
 	step   int
 	sent   Bytes     // the request
+	at     time.Time // when it was sent
 	asked  time.Time // when the exchange began; zero: what the answer says is outdated
 	until  time.Time // when the time that it may take has passed twice
+	passed time.Time // when the device first sent, after that question, what may be a late answer: it takes questions; zero: it has not
 }
+
+// maxLate is how many late answers to one question are counted: as many may also be more.
+const maxLate = 8
+
+// attribution is what a report means to the sensor that waits for an answer.
+type attribution int
+
+const (
+	attributed   attribution = iota // it says what is so
+	ofAnother                       // it is outdated, or may be about something else: the question is repeated
+	unattributed                    // it may be one of too many to be counted: the question is repeated when the device is done with them
+)
 
 // question returns the step of a query that a sensor asks.
 func (s *sensor) question(step int) Step { return s.exchange.script.(*query).Steps[step] }
@@ -54,40 +68,64 @@ func (s *sensor) awaitsUnmarked() bool {
 }
 
 // expectLate notes that the last request of a sensor, if it has been sent, may still be answered.
-func (d *trackedDevice) expectLate(s *sensor, now time.Time) {
+func (d *trackedDevice) expectLate(s *sensor) {
 	if d.asked == 0 || slices.ContainsFunc(d.requests, d.isAsked) || !s.awaitsUnmarked() {
 		return
 	}
-	d.dropOverdue(s, now)
-	sent := s.question(s.exchange.Step).Sent()
-	d.late = append(d.late, lateAnswer{s, s.exchange.Step, sent, s.LastAsked, s.exchange.Until.Add(s.exchange.timeout())})
+	step, timeout := s.exchange.Step, s.exchange.timeout()
+	l := lateAnswer{s, step, s.question(step).Sent(), s.exchange.Until.Add(-timeout), s.LastAsked, s.exchange.Until.Add(timeout), time.Time{}}
+	if d.isUncounted(l) {
+		i := slices.IndexFunc(d.late, l.asksTheSame)
+		d.late = slices.Delete(d.late, i, i+1)
+	}
+	d.late = append(d.late, l)
 }
 
-// dropOverdue drops those answers to what a sensor asks now that are overdue, except the last one, which may come with the next question.
-func (d *trackedDevice) dropOverdue(s *sensor, now time.Time) {
-	sent := s.question(s.exchange.Step).Sent()
-	isOverdue := func(l lateAnswer) bool { return bytes.Equal(l.sent, sent) && !now.Before(l.until) }
-	overdue := 0
-	for _, l := range d.late {
-		if isOverdue(l) {
-			overdue++
+func (l lateAnswer) asksTheSame(other lateAnswer) bool { return bytes.Equal(l.sent, other.sent) }
+
+// isUncounted reports whether there may be more answers to the question of a late answer than are listed.
+func (d *trackedDevice) isUncounted(l lateAnswer) bool {
+	n := 0
+	for _, other := range d.late {
+		if l.asksTheSame(other) {
+			n++
 		}
 	}
-	d.late = slices.DeleteFunc(d.late, func(l lateAnswer) bool {
-		if isOverdue(l) {
-			overdue--
-			return overdue > 0
+	return n >= maxLate
+}
+
+// dropDone drops late answers that will not come, now that the device has sent what may be one. A device that answers has woken, and takes
+// its questions in order. It is done with those from before when the time that an answer may take has passed twice since, and once without
+// such a report. Only the answer to the last of them may still come, with the next question.
+func (d *trackedDevice) dropDone(a arrival) {
+	isDone := func(l lateAnswer) bool {
+		twice := l.until.Sub(l.at)
+		return !l.passed.IsZero() && a.since.Sub(l.passed) >= twice && a.since.Sub(d.answered) >= twice/2
+	}
+	var kept []lateAnswer
+	for i, l := range d.late {
+		if !isDone(l) || !slices.ContainsFunc(d.late[i+1:], func(next lateAnswer) bool { return l.asksTheSame(next) && isDone(next) }) {
+			kept = append(kept, l)
 		}
-		return false
-	})
+	}
+	d.late = kept
+}
+
+// noteAnswer notes that the device has sent what may be a late answer.
+func (d *trackedDevice) noteAnswer(a arrival) {
+	d.answered = a.at
+	for i, l := range d.late {
+		if l.passed.IsZero() && !l.at.After(a.since) {
+			d.late[i].passed = a.at
+		}
+	}
 }
 
 // attribute decides which question a report answers that may be the answer a sensor waits for: the oldest one whose answer may still come,
-// since a device answers in order. It returns when that question was asked, and false if what it says is outdated or may be about
-// something else.
-func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.Time) (asked time.Time, ok bool) {
+// since a device answers in order. It returns when that question was asked.
+func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival) (asked time.Time, is attribution) {
+	d.dropDone(*a)
 	mine, oldest := s.question(s.exchange.Step), -1
-	ok = true
 	for i, l := range d.late {
 		if !l.mayBe(data, mine) {
 			continue
@@ -95,26 +133,42 @@ func (d *trackedDevice) attribute(s *sensor, data []byte, a *arrival, now time.T
 		if oldest < 0 {
 			oldest = i
 		}
-		ok = ok && l.step == s.exchange.Step && s.asksTheSame(l.sensor)
+		if l.step != s.exchange.Step || !s.asksTheSame(l.sensor) {
+			is = ofAnother
+		}
 	}
 	if oldest < 0 {
-		return s.LastAsked, true
+		return s.LastAsked, attributed
 	}
 	asked = d.late[oldest].asked
-	d.late = slices.Delete(d.late, oldest, oldest+1)
-	d.expectLate(s, now) // now its own answer may still come
-	a.Read = true        // reports may have come since the device was asked
-	return asked, ok && !asked.IsZero() && !asked.Before(s.Triggered)
+	switch {
+	case d.isUncounted(d.late[oldest]):
+		is = unattributed
+	case asked.IsZero() || asked.Before(s.Triggered):
+		is = ofAnother
+		fallthrough
+	default:
+		d.late = slices.Delete(d.late, oldest, oldest+1)
+	}
+	d.expectLate(s) // now its own answer may still come
+	d.noteAnswer(*a)
+	a.Read = true // reports may have come since the device was asked
+	return asked, is
 }
 
 // takeLate takes a report that nobody waits for as a late answer, and returns whether it may be one.
-func (d *trackedDevice) takeLate(data []byte, now time.Time) (may bool) {
+func (d *trackedDevice) takeLate(data []byte, a arrival, now time.Time) (may bool) {
 	may = slices.ContainsFunc(d.late, func(l lateAnswer) bool { return now.Before(l.until) && meets(data, l.question().Expect) })
-	i := slices.IndexFunc(d.late, func(l lateAnswer) bool { return l.is(data) })
-	if i >= 0 {
+	is := func(l lateAnswer) bool { return l.is(data) }
+	if !slices.ContainsFunc(d.late, is) {
+		return may
+	}
+	d.dropDone(a)
+	if i := slices.IndexFunc(d.late, is); !d.isUncounted(d.late[i]) {
 		d.late = slices.Delete(d.late, i, i+1)
 	}
-	return may || i >= 0
+	d.noteAnswer(a)
+	return true
 }
 
 // owes returns the answers that may still come from a device that is not tracked any more: its node may be opened anew.
@@ -139,5 +193,12 @@ func (d *trackedDevice) ignoreLate(which func(*sensor) bool) {
 		if slices.ContainsFunc(d.sensors, func(s *sensor) bool { return which(s) && s.Query != nil && s.asksTheSame(l.sensor) }) {
 			d.late[i].asked = time.Time{}
 		}
+	}
+}
+
+// ignoreLate does the same on all devices.
+func (t *Tracker) ignoreLate(which func(*sensor) bool) {
+	for _, d := range t.devices {
+		d.ignoreLate(which)
 	}
 }

@@ -37,6 +37,72 @@ func TestAnswersThatComeOneQuestionLate(t *testing.T) {
 	require.Equal(t, "sources[0]=unknown", w.states(), "the answer to the second question is not taken for that to the third")
 }
 
+// A headset that has slept takes three questions at once, and answers each when the next one comes.
+func TestQuestionsThatWaitForTheHeadsetToWake(t *testing.T) {
+	w := newWorld(t, sleepy)
+	w.happen(at("hidraw0", reports(1, 2, 9)))
+	for range 2 {
+		w.asked()
+		w.expire()
+		w.apply(in("hidraw0", 9))
+	}
+	w.asked()
+	w.expire()
+	w.happen(in("hidraw0", 2, 1), in("hidraw0", 2, 1))
+	w.happen(in("hidraw0", 9))
+	w.asked()
+	w.apply(in("hidraw0", 2, 1))
+	require.Equal(t, "sources[0]=unknown", w.states(), "to the third question, not to the fourth")
+	require.NotEmpty(t, w.asked())
+	w.apply(in("hidraw0", 2, 0))
+	require.Equal(t, "sources[0]=false", w.states())
+}
+
+// A headset that has missed questions is asked as often once more, and when it has answered and was silent, twice. One that has missed too many
+// is asked when it is surely done with them.
+func TestQuestionsThatAreNeverAnswered(t *testing.T) {
+	for missed, want := range map[int]int{0: 1, 1: 2, 7: 8, 8: 1, 100: 1} {
+		t.Run(fmt.Sprint(missed), func(t *testing.T) {
+			w := newWorld(t, sleepy)
+			w.apply(at("hidraw0", reports(1, 2, 9)))
+			w.asked()
+			w.apply(in("hidraw0", 2, 1))
+			trigger := func() { w.happen(in("hidraw0", 9)) }
+			for range missed {
+				trigger()
+				w.asked()
+				w.expire()
+				w.tr = restored(t, w.tr, w.tr.Rules())
+			}
+			answer := func(v byte) (questions int) {
+				for w.asked() != "" {
+					w.apply(in("hidraw0", 2, v))
+					questions++
+				}
+				return questions
+			}
+			trigger()
+			if missed >= 8 {
+				require.Equal(t, 1, answer(1))
+				require.Equal(t, "sources[0]=unknown", w.states())
+				w.expire()
+			}
+			require.Equal(t, want, answer(1))
+			require.Equal(t, "sources[0]=true", w.states())
+			w.quiet("answered")
+			for _, v := range []byte{0, 1, 0} {
+				w.pass(3 * time.Second)
+				trigger()
+				require.LessOrEqual(t, answer(v), max(want, 2))
+			}
+			w.pass(3 * time.Second)
+			trigger()
+			require.Equal(t, min(missed+1, 2), answer(0))
+			require.Equal(t, "sources[0]=false", w.states())
+		})
+	}
+}
+
 // lagging is a headset whose answers say what was so when the question came.
 type lagging struct {
 	*world
@@ -139,9 +205,9 @@ func TestLateAnswersAreNotTakenForOthers(t *testing.T) {
 						l.tr = restored(t, l.tr, l.tr.Rules())
 					}
 				}
-				l.until(l.now.Add(5 * time.Second))
+				l.until(l.now.Add(8 * time.Second))
 				l.apply(in("hidraw0", 9, 0))
-				l.until(l.now.Add(5 * time.Second))
+				l.until(l.now.Add(8 * time.Second))
 				want := fmt.Sprintf("sources[0]=%v", l.state == 1)
 				if c.known || l.states() != "sources[0]=unknown" {
 					require.Equal(t, want, l.states(), "seed %d", seed)

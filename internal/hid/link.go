@@ -88,6 +88,7 @@ func (t *Tracker) noteUp() {
 // that its headset is not there until it has found it.
 func (t *Tracker) linkChanged(u unit, was, is devices.Tri, at, now time.Time) {
 	mine := func(s *sensor) bool { return !s.Link && s.unit == u }
+	t.ignoreLate(mine)
 	switch {
 	case is == devices.False:
 		t.forgetAll(at, now, mine)

@@ -24,7 +24,8 @@ type trackedDevice struct {
 	queue  []*sensor // whose exchanges come next
 	lost   time.Time // when it was last queried because reports were lost
 
-	late []lateAnswer // that may still come, to questions that were given up: the oldest first
+	late     []lateAnswer // that may still come, to questions that were given up: the oldest first
+	answered time.Time    // when what may be one of them last came
 
 	changes  *changeFlags
 	requests []Request
@@ -131,7 +132,7 @@ func (d *trackedDevice) send(s *sensor, requests []Request) {
 // cancel ends the exchange under way. Requests that were not sent yet are dropped.
 func (d *trackedDevice) cancel(now time.Time) {
 	if s := d.conversation(); s != nil {
-		d.expectLate(s, now)
+		d.expectLate(s)
 		s.exchange.end()
 		d.requests = nil
 	}
@@ -198,6 +199,7 @@ func (d *trackedDevice) handleAnswer(request uint64, data []byte, at, now time.T
 	case data != nil && s.exchange.startOver(s.LastAsked, now):
 		d.asked = 0
 	default:
+		d.expectLate(s) // also what the system could not confirm to be sent may have been
 		s.exchange.end()
 		d.unanswered(s, now)
 	}
@@ -220,10 +222,10 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	d.changes.heard = d.changes.heard || s.pp != nil
 	stated := s.LastAsked
 	if s.awaitsUnmarked() {
-		stated, ok = d.attribute(s, data, &a, now)
-		if !ok && !s.exchange.has(s.exchange.Step+1) {
-			s.LastAsked = now
-			d.send(s, s.exchange.repeat(now))
+		var is attribution
+		stated, is = d.attribute(s, data, &a)
+		if is != attributed && !s.exchange.has(s.exchange.Step+1) {
+			d.askOnceMore(s, is, a, now)
 			return true
 		}
 	}
@@ -238,6 +240,20 @@ func (d *trackedDevice) answer(s *sensor, data []byte, a arrival, now time.Time)
 	return true
 }
 
+// askOnceMore repeats the last question of a sensor, which has got an answer that says nothing.
+func (d *trackedDevice) askOnceMore(s *sensor, is attribution, a arrival, now time.Time) {
+	if is == ofAnother {
+		s.LastAsked = now
+		d.send(s, s.exchange.repeat(now))
+		return
+	}
+	d.asked = 0
+	s.AskAgainAt = now.Add(5 * s.exchange.timeout()) // by then the queue has been seen empty after twice the time that an answer may take
+	s.exchange.end()
+	s.unconfirmed(a.at)
+	d.finish(s, now)
+}
+
 // finish continues after an exchange, if it is over.
 func (d *trackedDevice) finish(s *sensor, now time.Time) {
 	if !s.exchange.waiting() {
@@ -248,7 +264,7 @@ func (d *trackedDevice) finish(s *sensor, now time.Time) {
 
 // timeOut continues without an answer, since not every report that is sent has one. An exchange that reads a report has failed.
 func (d *trackedDevice) timeOut(s *sensor, now time.Time) {
-	d.expectLate(s, now)
+	d.expectLate(s)
 	if s.exchange.answered(s.exchange.Step) == byReport {
 		d.send(s, s.exchange.goTo(s.exchange.Step+1, now))
 	} else {

@@ -390,7 +390,7 @@ func (t *Tracker) handleReport(d *trackedDevice, e Event, now time.Time) {
 	}
 	d.handleReport(e.Data, others, answered, a, now)
 	if answered == nil { // what answers a question is no reason to ask another
-		if !d.takeLate(e.Data, now) {
+		if !d.takeLate(e.Data, a, now) {
 			d.listen(e)
 		}
 		d.checkAskOn(e.Data, now)

@@ -12,15 +12,8 @@ type knownFault struct {
 	in    func(scenario, violation) bool
 }
 
-// knownFaults go with the rebuilding of rpcclient, but for L1. A fault that is mended is removed here.
+// knownFaults go with the rebuilding of rpcclient. A fault that is mended is removed here.
 var knownFaults = []knownFault{
-	{
-		"L1: a headset wakes late, and then answers each question when the next one comes",
-		[]string{"true", "true in motion", "false"},
-		func(s scenario, _ violation) bool {
-			return s.hasModel(func(m model) bool { return m.Drowsy > 0 && m.AnswersLate })
-		},
-	},
 	{"V25: clients of one process", []string{"rest", "wiped", "order", "late"}, func(s scenario, v violation) bool {
 		return s.Clients[v.Client].Shares || v.Client+1 < len(s.Clients) && s.Clients[v.Client+1].Shares
 	}},
