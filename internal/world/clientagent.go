@@ -169,10 +169,12 @@ func (c *clients) stopAgent(leave rpcclient.ExitPolicy) {
 		if k.isReached() {
 			reached = append(reached, left{k, k.list()})
 		}
+		if !k.frozen {
+			continue
+		}
+		k.queued = append(k.queued, canonical(nil))
 		for _, list := range c.history {
-			if k.frozen {
-				k.queued = append(k.queued, list, unmuted(list))
-			}
+			k.queued = append(k.queued, list, unmuted(list))
 		}
 	}
 	c.mu.Unlock()
