@@ -37,7 +37,7 @@ const (
 
 var line = transition.NewLine[presence, sighting, sequel]
 
-// transitions decides the state after every sighting. docs/architecture.md shows it.
+// transitions decides the state after every sighting. docs/states.md shows it.
 var transitions = transition.Table[presence, sighting, sequel]{
 	line(seenListed, []presence{leaving, gone}, listed, another),
 	line(seenListed, nil, listed, same),

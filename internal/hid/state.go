@@ -65,7 +65,7 @@ const (
 
 var line = transition.NewLine[state, outcome, []consequence]
 
-// transitions decides the state after every outcome. docs/architecture.md shows it.
+// transitions decides the state after every outcome. docs/states.md shows it.
 var transitions = transition.Table[state, outcome, []consequence]{
 	line(onStarted, nil, stated, nil),
 	line(onStated, nil, stated, []consequence{setToggles}),

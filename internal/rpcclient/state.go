@@ -73,7 +73,7 @@ const (
 
 var line = transition.NewLine[State, outcome, retry]
 
-// transitions decides what follows from an outcome. docs/architecture.md shows it.
+// transitions decides what follows from an outcome. docs/states.md shows it.
 var transitions = transition.Table[State, outcome, retry]{
 	line(onAdmitted, []State{Slow}, "", noTry),
 	line(onAdmitted, nil, Connecting, noTry),

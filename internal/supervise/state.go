@@ -48,7 +48,7 @@ const (
 
 var line = transition.NewLine[agentState, outcome, consequence]
 
-// transitions decides when agents are started and ended. docs/architecture.md shows it.
+// transitions decides when agents are started and ended. docs/states.md shows it.
 var transitions = transition.Table[agentState, outcome, consequence]{
 	line(onStarted, []agentState{due}, running, thenWatch),
 	line(onStarted, nil, "", nothing),

@@ -33,7 +33,7 @@ const (
 
 var offered = transition.NewLine[offer, verdict, pause]
 
-// offers decides what a client is offered next. docs/architecture.md shows it.
+// offers decides what a client is offered next. docs/states.md shows it.
 var offers = transition.Table[offer, verdict, pause]{
 	offered(onTaken, []offer{offerNewest}, offerNewest, untilNews),
 	offered(onTaken, nil, offerNewest, growing),

@@ -1,5 +1,5 @@
 // Package tabletest tests tables of transitions, which say which state follows from another: those in file state.go of the tested
-// package and in docs/architecture.md.
+// package and in docs/states.md.
 package tabletest
 
 import (
@@ -105,7 +105,7 @@ func (table Table[S, O, T]) Walk(t *testing.T, states []S, outcomes []O) {
 	}
 }
 
-// Shown requires that docs/architecture.md of this module shows the table, with a heading over what else follows.
+// Shown requires that docs/states.md of this module shows the table, with a heading over what else follows.
 func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 	t.Helper()
 	var b strings.Builder
@@ -123,7 +123,7 @@ func (table Table[S, O, T]) Shown(t *testing.T, heading string) {
 	for !exists(filepath.Join(module, "go.mod")) {
 		module = filepath.Join(module, "..")
 	}
-	page, err := os.ReadFile(filepath.Join(module, "docs", "architecture.md"))
+	page, err := os.ReadFile(filepath.Join(module, "docs", "states.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), b.String(), "copy it from here:\n%s", b.String())
 }
