@@ -66,8 +66,8 @@ func (r *run) open(ctx context.Context, o opening, p pass) (*link, outcome, erro
 	return l, got, nil
 }
 
-// dialReady opens a connection and waits for READY, at the cost of a token. Without READY it returns no link, and the outcome says what came
-// instead.
+// dialReady opens a connection and waits for READY, at the cost of a token. Without READY it returns no link, and the outcome says what
+// came instead.
 func (r *run) dialReady(ctx context.Context, o opening, p pass) (*link, outcome, error) {
 	l, got, err := r.dialOpening(ctx, o, p.wait)
 	p.answered(got)

@@ -218,7 +218,8 @@ func (g *generator) soundServers(s *scenario) {
 		{Do: doServer, After: after()},
 		{Do: doUnplug, Unit: unit, After: after()},
 		{Do: doPlug, Unit: unit, After: after(), Port: max(1, s.Units[unit].Port), MS: pick(g, 50, 500, 3000), N: g.IntN(2)},
-		{Do: doServer, After: after()}, {Do: doRest, After: 1, MS: 40_000},
+		{Do: doServer, After: after()},
+		{Do: doRest, After: 1, MS: 40_000},
 	}
 	if i := slices.IndexFunc(s.Suites, func(x vendorSuite) bool { return x.Model == s.Units[unit].Model }); i >= 0 && !g.one(3) {
 		steps = slices.Insert(steps, 0, scenarioStep{Do: doPress, Unit: unit, After: after()}, scenarioStep{Do: doRun, N: i, After: 4000})
