@@ -382,7 +382,7 @@ try {
     }
 
     Test-Rule 'W17' 'each session has an agent of its own' {
-        $names = @(Get-PipeNames "sidetone-$Vendor-" | Where-Object { $_ -notlike '*-handover' })
+        $names = @(Get-PipeNames "sidetone-$Vendor-")
         if ($names.Count -lt 2) { return Skip 'the agent runs in one session: log in with a second one, over remote desktop on a server' }
         $sessions = @($names | ForEach-Object { ($_ -split '-')[-1] } | Sort-Object -Unique)
         if ($sessions.Count -ne $names.Count) { Fail "two agents in one session: $($names -join ', ')" } else { Pass "sessions $($sessions -join ', ')" }

@@ -86,17 +86,6 @@ func ListenControl(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// DialHandover is DialControl: a socket can be replaced while it has connections.
-func DialHandover(ctx context.Context, address string) (net.Conn, error) {
-	return DialControl(ctx, address)
-}
-
-// ListenHandover returns errors.ErrUnsupported: on this system the next agent connects to the local API's address.
-func ListenHandover(string) (net.Listener, error) { return nil, errors.ErrUnsupported }
-
-// Release closes a listener of ListenControl so that another agent can listen there. Open connections go on.
-func Release(l net.Listener) error { return l.Close() }
-
 // listenControl opens the socket for the holder of the lock.
 func listenControl(address string, lock *flock.Flock) (net.Listener, error) {
 	if err := removeStale(address); err != nil {

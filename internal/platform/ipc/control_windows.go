@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Microsoft/go-winio"
@@ -20,7 +19,6 @@ import (
 	"sidetone/internal/local"
 	"sidetone/internal/platform/paths"
 	"sidetone/internal/platform/session"
-	"sidetone/internal/signal"
 	"sidetone/internal/winpipe"
 )
 
@@ -126,46 +124,7 @@ func listenPipe(address string) (*controlListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control pipe %s: %w", address, err)
 	}
-	return &controlListener{Listener: l, open: make(map[*controlConn]bool)}, nil
-}
-
-// handoverSuffix ends the name of the pipe for handovers. It is a separate pipe, since a pipe's name stays taken as long as there is a
-// connection to it, and the connection for a handover lasts until the other agent has everything.
-const handoverSuffix = "-handover"
-
-// DialHandover is DialControl for a connection that must outlast the agent's address. An agent that has just taken over may not listen
-// yet: it is waited for until ctx ends.
-func DialHandover(ctx context.Context, address string) (net.Conn, error) {
-	ctx, cancel := dialContext(ctx)
-	defer cancel()
-	for {
-		conn, err := DialControl(ctx, address+handoverSuffix)
-		if !errors.Is(err, fs.ErrNotExist) || !winpipe.Exists(address) {
-			return conn, err
-		}
-		if signal.Sleep(ctx, nameTimeout/100) != nil {
-			return nil, err
-		}
-	}
-}
-
-// ListenHandover listens for DialHandover on behalf of an agent that listens at address. fs.ErrPermission means that the previous agent
-// still does.
-func ListenHandover(address string) (net.Listener, error) {
-	return listenPipe(address + handoverSuffix)
-}
-
-// Release closes a listener of ListenControl and all its connections, so that another agent can take the pipe's name.
-func Release(l net.Listener) error {
-	err := l.Close()
-	if l, is := l.(*controlListener); is {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for c := range l.open {
-			_ = c.Conn.Close()
-		}
-	}
-	return err
+	return &controlListener{Listener: l}, nil
 }
 
 // controlLockFile returns the path of the lock file for the pipe at address. Its folder is made if it is missing.
@@ -184,13 +143,10 @@ func controlLockFile(address string) (string, error) {
 	return filepath.Join(folder, name+lockSuffix), nil
 }
 
-// controlListener keeps track of its connections.
+// controlListener holds a lock.
 type controlListener struct {
 	net.Listener
-	lock *flock.Flock // nil: none
-
-	mu   sync.Mutex
-	open map[*controlConn]bool
+	lock *flock.Flock
 }
 
 // Accept returns the next connection.
@@ -199,40 +155,24 @@ func (l *controlListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controlConn{Conn: conn, listener: l}
+	c := controlConn{Conn: conn}
 	_ = windows.GetNamedPipeClientProcessId(handleOf(conn), &c.pid)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open[c] = true
 	return c, nil
 }
 
 // Close releases the lock.
 func (l *controlListener) Close() error {
-	err := l.Listener.Close()
-	if l.lock != nil {
-		err = errors.Join(err, l.lock.Unlock())
-	}
-	return err
+	return errors.Join(l.Listener.Close(), l.lock.Unlock())
 }
 
 // controlConn is a connection that knows the process of its peer.
 type controlConn struct {
 	net.Conn
-	listener *controlListener
-	pid      uint32
+	pid uint32
 }
 
 // PeerPID returns that process, or 0 if it is unknown.
-func (c *controlConn) PeerPID() int { return int(c.pid) }
-
-// Close closes the connection.
-func (c *controlConn) Close() error {
-	c.listener.mu.Lock()
-	delete(c.listener.open, c)
-	c.listener.mu.Unlock()
-	return c.Conn.Close()
-}
+func (c controlConn) PeerPID() int { return int(c.pid) }
 
 // lockHolder returns 0: Windows does not let anybody read a locked file.
 func lockHolder(string) int { return 0 }

@@ -66,28 +66,18 @@ func TestControlPipe(t *testing.T) {
 func TestControlPipeSecurity(t *testing.T) {
 	address := ipctest.Folder(t)
 	answering(t, address)
-	handover, err := ListenHandover(address)
-	require.NoError(t, err)
-	defer handover.Close()
-	go func() {
-		if c, err := handover.Accept(); err == nil {
-			_ = c.Close()
-		}
-	}()
 	_, want, _ := strings.Cut(controlSecurity(session.User()), "O:"+session.User())
 	require.Contains(t, want, "S:(ML;;NW;;;ME)", "low integrity is kept out")
 	if wine.Is() { // which has no word for a label
 		want = strings.Replace(want, "S:(ML;;NW;", "S:P(;;CC;", 1)
 	}
-	for _, pipe := range []string{address, address + handoverSuffix} {
-		c, err := DialControl(platformtest.Deadline(t), pipe)
-		require.NoError(t, err)
-		got, err := windows.GetSecurityInfo(windows.Handle(c.(interface{ Fd() uintptr }).Fd()), windows.SE_KERNEL_OBJECT,
-			windows.DACL_SECURITY_INFORMATION|windows.LABEL_SECURITY_INFORMATION)
-		require.NoError(t, err)
-		require.Equal(t, want, got.String())
-		require.NoError(t, c.Close())
-	}
+	c, err := DialControl(platformtest.Deadline(t), address)
+	require.NoError(t, err)
+	got, err := windows.GetSecurityInfo(windows.Handle(c.(interface{ Fd() uintptr }).Fd()), windows.SE_KERNEL_OBJECT,
+		windows.DACL_SECURITY_INFORMATION|windows.LABEL_SECURITY_INFORMATION)
+	require.NoError(t, err)
+	require.Equal(t, want, got.String())
+	require.NoError(t, c.Close())
 }
 
 // Whoever has made a pipe of this name first keeps us from it, but does not become the agent.

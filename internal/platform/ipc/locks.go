@@ -98,9 +98,6 @@ func (l *ClientLock) Close() error {
 	return l.lock.Unlock()
 }
 
-// Release releases the lock without an announcement, for an agent that takes over from this one: no list has changed.
-func (l *ClientLock) Release() error { return l.lock.Unlock() }
-
 // Watch calls notify once it watches, and then whenever another agent announces something, until ctx ends; then it returns nil. notify
 // must not block. An error says what cannot be watched. If a clean-up removes this lock file, which it can although it is held, Watch
 // logs that.
