@@ -117,8 +117,8 @@ func TestClientNeverAnswers(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, testlab.SoundForTest(t, testlab.PulseAudio), over(tr, rpcclient.HTTP), "SIDETONE_RPC_ANSWER_TIMEOUT=2s", "SIDETONE_RPC_ORIGIN=https://acme.example")
 			require.NoError(t, d.client.SetFault(fakeserver.Fault{Kind: fakeserver.FaultNoAnswer}))
+			hs := d.plugForTest(headset700) // before the agent starts, so that its microphone is in the first list
 			d.start()
-			hs := d.plugForTest(headset700)
 			require.EqualValues(t, tr, d.logged("client does not know certified devices")["client"].(map[string]any)["transport"])
 			require.Never(t, func() bool { return d.client.Stats().Payloads > 1 }, quiet, quiet/10)
 			require.NoError(t, d.client.SetFault(fakeserver.Fault{}))
