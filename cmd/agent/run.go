@@ -71,9 +71,9 @@ func run(cmd *cobra.Command, replace bool) error {
 	supervised := host.Getenv(supervise.StopEventVariable) != ""
 	updates := func() bool { return agent.Ending() == app.EndsForUpdate }
 	end := func(err error) error {
-		if updates() && !supervised && cmd.Context().Err() == nil {
+		if updates() && !supervised {
 			log.flush()
-			return restart(program)
+			return restart(cmd.Context(), program)
 		}
 		return exitOf(agent.Ending(), err, supervised)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidetone/internal/app"
+	"sidetone/internal/local"
 )
 
 // tryRun shows that an agent would start with these settings, and prints whose it would be.
@@ -38,18 +38,20 @@ func tryRun(cmd *cobra.Command) error {
 func tryProgram(ctx context.Context, program, identity string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, app.TryTimeout+time.Second, errors.New("it does not end"))
 	defer cancel()
-	var whose, says bytes.Buffer
+	says := &local.Tail{} // whatever else than an agent it is may say more than there is memory
 	cmd := exec.CommandContext(ctx, program, append(slices.Clone(os.Args[1:]), "--try")...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &whose, &says, time.Second
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = says, says, time.Second
 	err := cmd.Run()
+	last := says.LastLine()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case err != nil && last == "":
+		return err
 	case err != nil:
-		lines := strings.Split(strings.TrimSpace(says.String()), "\n")
-		return fmt.Errorf("%w: %.400s", err, lines[len(lines)-1])
-	case !strings.HasPrefix(whose.String(), identity+":"):
-		return fmt.Errorf("it is for %.80q, and this agent for %s", strings.TrimSpace(whose.String()), identity)
+		return fmt.Errorf("%w: %.400s", err, last)
+	case !strings.HasPrefix(last, identity+":"):
+		return fmt.Errorf("it is for %.80q, and this agent for %s", last, identity)
 	}
 	return nil
 }

@@ -64,6 +64,18 @@ func TestWhoIsToldToStopIsNotStartedAgain(t *testing.T) {
 	require.Equal(t, EndsByItself, a.Ending())
 }
 
+// TestWhoWasToReplaceThisAgentIsGone, while this agent waited for room, or was frozen: it goes on, as nobody follows.
+func TestWhoWasToReplaceThisAgentIsGone(t *testing.T) {
+	a := startApp(t, Options{Settings: bareSettings(t), Try: starts})
+	<-a.begun
+	ctx, gone := context.WithCancel(t.Context())
+	gone()
+	a.Stop(ctx, control.ListUnmuted)
+	require.NoError(t, a.stopping.Err())
+	a.Stop(t.Context(), control.ListUnmuted)
+	<-a.farewell
+}
+
 // TestSessionEndsWhileADriverHangs: an agent that waits for a driver, of whom clients have been told, is told that the session ends, and
 // does not wait any more.
 func TestSessionEndsWhileADriverHangs(t *testing.T) {

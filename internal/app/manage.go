@@ -12,7 +12,8 @@ import (
 	"sidetone/internal/rpcclient"
 )
 
-// Stop ends Run in order, and returns when clients have been told or ctx ends.
+// Stop ends Run in order, and returns when clients have been told or ctx ends. An agent that another one is to replace goes on if ctx ends
+// before its end has begun: then that one waits no more, and nobody would follow.
 func (a *App) Stop(ctx context.Context, list control.StopList) {
 	a.log.Info("told to stop", "list", list)
 	var leave rpcclient.ExitPolicy
@@ -20,7 +21,10 @@ func (a *App) Stop(ctx context.Context, list control.StopList) {
 	case control.ListEmpty:
 		leave = rpcclient.ExitClear
 	case control.ListUnmuted:
-		a.awaitRoom(ctx)
+		if a.awaitRoom(ctx); ctx.Err() != nil {
+			a.log.Warn("nobody waits for the end any more: this agent goes on")
+			return
+		}
 		leave = rpcclient.ExitUnmute
 	}
 	a.endAs(EndsByItself, leave)

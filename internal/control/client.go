@@ -133,17 +133,24 @@ const MaxUpdate = 45 * time.Second
 
 // StopForUpdate ends the agent as for an update. When it returns, clients know their devices and no mute.
 func (c *Client) StopForUpdate(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, MaxUpdate)
-	defer cancel()
-	return c.post(ctx, "/v1/stop?list=unmuted")
+	return c.update(ctx, "/v1/stop?list=unmuted")
 }
 
 // Upgrade has the agent make way for its program as it is on disk now. When it returns, that program has shown that it starts, and the
 // agent is about to end. A *Problem says why not; then the agent goes on.
 func (c *Client) Upgrade(ctx context.Context) error {
+	return c.update(ctx, "/v1/upgrade")
+}
+
+// update sends a request whose answer may take long. An agent that hangs is noticed before that: it would do as it is told once it goes on,
+// when nobody waits for that any more.
+func (c *Client) update(ctx context.Context, path string) error {
+	if _, err := c.Status(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, MaxUpdate)
 	defer cancel()
-	return c.post(ctx, "/v1/upgrade")
+	return c.post(ctx, path)
 }
 
 // SetLogLevel changes the lowest level that the agent logs, until it ends.

@@ -142,6 +142,8 @@ func TestClientDeadlines(t *testing.T) {
 		for name, ask := range map[string]func() error{
 			"status":  func() error { _, err := silent.Status(t.Context()); return err },
 			"devices": func() error { _, err := silent.Devices(t.Context()); return err },
+			"upgrade": func() error { return silent.Upgrade(t.Context()) },
+			"replace": func() error { return silent.StopForUpdate(t.Context()) },
 			"bundle":  func() error { return silent.Bundle(t.Context(), io.Discard) },
 			"watch":   func() error { return silent.Watch(t.Context(), nil) },
 			"record":  func() error { return silent.Record(t.Context(), nil) },
