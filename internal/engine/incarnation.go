@@ -76,7 +76,8 @@ func (inc *incarnation) look(u devices.Unit, at time.Time) sighting {
 		proofs = append(proofs, p)
 	}
 	for _, now := range u.Presences {
-		if !slices.ContainsFunc(inc.proofs, func(p proof) bool { return p.Source == now.Source }) {
+		known := slices.ContainsFunc(inc.proofs, func(p proof) bool { return p.Source == now.Source })
+		if !known && now.There() { // endpoints of the incarnation before may still be reported
 			proofs = append(proofs, proof{now, true, at}) // it proves only from now on
 		}
 	}

@@ -747,6 +747,27 @@ func TestPushStaysWhileItsHIDDeviceDoes(t *testing.T) {
 	}
 }
 
+// The endpoints of a headset that has left are still reported when its HID device is plugged in again. The sound server sees nothing of it
+// then, so it proves from its first endpoint on that the headset stays.
+func TestPushStaysWhileItsSoundDoes(t *testing.T) {
+	headset := headsetAt("a")
+	headset.Serial = "A1"
+	run(t, []string{"audio"}, func(b *bench) {
+		b.see("audio", headset)
+		b.see("audio")
+		b.pass(grace / 2)
+		b.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", Plugged: true, At: time.Now(), Device: &hid.Device{
+			Node: "hidraw0", Bus: devices.USB, VID: "1209", PID: "0700", Serial: "A1", Container: "usb:a",
+		}})
+		b.see("audio")
+		b.pass(grace / 4)
+		b.see("audio", headset)
+		b.push(suite(time.Hour, muteOn))
+		b.HID(hid.Event{Kind: hid.Gone, Node: "hidraw0", At: time.Now()})
+		require.Equal(t, map[string]devices.Tri{"Mic a": yes}, b.mutes())
+	})
+}
+
 // While the endpoints of a headset without a container are away nothing shows that its HID device is a part of it: then it is a unit of its
 // own. It was not plugged in again when they are back.
 func TestAPluggingInCountsOnce(t *testing.T) {
