@@ -219,7 +219,8 @@ var (
 	slug    = strings.NewReplacer(" ", "-", "`", "", "'", "", "?", "", ":", "", ",", "", ".", "", "+", "", "(", "", ")", "", "/", "", "&", "")
 )
 
-// TestLinksLead: each link from one page to a file of the repository, or to a heading of a page, leads there.
+// TestLinksLead: each link from one page to a file of the repository, or to a heading of a page, leads there, and README.md leads to each
+// page.
 func TestLinksLead(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	require.NoError(t, err)
@@ -227,6 +228,11 @@ func TestLinksLead(t *testing.T) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		return fence.ReplaceAllString(string(text), "")
+	}
+	_, index, found := strings.Cut(read("../README.md"), "\n## What to read, in this order\n")
+	require.True(t, found)
+	for _, page := range pages {
+		require.Contains(t, index, "](docs/"+page+")", "the list of what to read")
 	}
 	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
 		for _, m := range link.FindAllStringSubmatch(read(page), -1) {
