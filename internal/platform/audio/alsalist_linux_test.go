@@ -90,7 +90,7 @@ func TestATraceOfASoundServerBarsALSA(t *testing.T) {
 		return func(_ *Options, env map[string]string) {
 			path := filepath.Join(env["HOME"], path)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.NoError(t, os.WriteFile(path, []byte("autospawn = no\n"), 0o600))
 		}
 	}
 	for name, change := range map[string]func(o *Options, env map[string]string){

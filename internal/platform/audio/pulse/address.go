@@ -21,7 +21,7 @@ type Places struct {
 // A Location is what Places lead to now.
 type Location struct {
 	Sockets    []string // paths to try, best first; they need not exist
-	Configured bool     // the setting, $PULSE_SERVER or a client.conf is there, whatever it says
+	Configured bool     // the setting, $PULSE_SERVER or something in a client.conf is set, whatever it says
 	Cookie     []byte   // the authentication cookie; zeros if there is none: the server accepts its own user without it
 	Unread     error    // a client.conf that is there and cannot be read; it may have said something else
 }
@@ -32,7 +32,7 @@ type Location struct {
 func (p Places) Find() (Location, error) {
 	conf, unread := p.clientConf()
 	setting, variable := strings.TrimSpace(p.Setting), strings.TrimSpace(p.Env("PULSE_SERVER"))
-	at := Location{Configured: conf.found || setting+variable != "", Cookie: p.cookie(conf.cookie), Unread: unread}
+	at := Location{Configured: conf.sets || setting+variable != "", Cookie: p.cookie(conf.cookie), Unread: unread}
 	var err error
 	switch {
 	case setting != "":

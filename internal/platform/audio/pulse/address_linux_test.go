@@ -113,6 +113,28 @@ func TestClientConfNamesTheServer(t *testing.T) {
 	require.Equal(t, []string{"/setting"}, m.find().Sockets)
 }
 
+// TestClientConfThatSetsNothing, such as the one that comes with Debian's libpulse0, does not tell that there is a server.
+func TestClientConfThatSetsNothing(t *testing.T) {
+	m := newMachine(t)
+	m.env["XDG_RUNTIME_DIR"] = "/u"
+	require.False(t, m.find().Configured)
+	etc := m.write(filepath.Join(m.Etc, "pulse", "client.conf"), "# Default values are commented out.\n\n; default-server =\n[any]\n")
+	require.False(t, m.find().Configured)
+	part := m.write(etc+".d/50-site.conf", "autospawn = no\n")
+	require.True(t, m.find().Configured)
+	m.write(part, "")
+	require.False(t, m.find().Configured)
+	for _, wrong := range []string{".include /site.conf", "default-server ="} {
+		m.write(part, wrong)
+		require.True(t, m.find().Configured, "something is meant")
+	}
+	require.NoError(t, os.Remove(part))
+	require.NoError(t, os.Mkdir(part, 0o700))
+	require.True(t, m.find().Configured, "nobody knows what it says")
+	m.write(m.home(".pulse/client.conf"), "")
+	require.False(t, m.find().Configured, "the user's file replaces the administrator's")
+}
+
 func TestClientConfOfAnotherMachine(t *testing.T) {
 	m := newMachine(t)
 	m.env["XDG_RUNTIME_DIR"] = "/u"

@@ -12,7 +12,7 @@ import (
 
 // clientConf is what a client.conf says of the server.
 type clientConf struct {
-	found          bool   // there is a file
+	sets           bool   // it sets something, whatever that is, or cannot be read
 	path           string // the file that names the server
 	server, cookie string // default-server and cookie-file; "": not set
 }
@@ -28,7 +28,6 @@ func (p Places) clientConf() (conf clientConf, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		conf.found = true
 		more, _ := os.ReadDir(path + ".d") // sorted
 		for _, file := range more {
 			if filepath.Ext(file.Name()) != ".conf" {
@@ -38,6 +37,7 @@ func (p Places) clientConf() (conf clientConf, err error) {
 				err = cmp.Or(err, failed)
 			}
 		}
+		conf.sets = conf.sets || err != nil
 		return conf, err
 	}
 	return conf, nil
@@ -74,6 +74,7 @@ func (c *clientConf) read(path string) error {
 		if line == "" || line[0] == '[' {
 			continue
 		}
+		c.sets = true
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
 			return fmt.Errorf("%s:%d: %q has no '='", path, number, line)
