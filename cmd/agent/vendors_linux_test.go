@@ -281,8 +281,8 @@ func TestVerbsFindTheAgent(t *testing.T) {
 	isBadInput(t, ask([]string{branded}, "run", "--catalogue", acme.catalogue), "the catalogue is of vendor acme, and this agent of vendor beta")
 }
 
-// addresses are the constants that no brand renames: folders of sockets and locks, and metrics.
-var addresses = regexp.MustCompile(`/sidetone/|sidetone_`)
+// addresses are the constants that no brand renames: folders of sockets and locks.
+var addresses = regexp.MustCompile(`/sidetone/`)
 
 // TestBrandedProgramNamesNoOther than itself: in help, answers, errors and what it writes.
 func TestBrandedProgramNamesNoOther(t *testing.T) {

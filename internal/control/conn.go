@@ -65,12 +65,18 @@ type gate struct {
 	server       *Server
 
 	mu   sync.Mutex
-	open map[int]int // connections by process id; those of unknown processes are not counted
+	held map[int]holding // by process id; what unknown processes hold is not counted
+}
+
+// holding is what one process holds.
+type holding struct {
+	open int  // connections
+	told bool // the log says that it opens too many
 }
 
 func newGate(l net.Listener, server *Server) *gate {
 	last := &lastAccepted{Listener: l}
-	return &gate{Listener: netutil.LimitListener(last, server.limits.connections), accepted: last, server: server, open: make(map[int]int)}
+	return &gate{Listener: netutil.LimitListener(last, server.limits.connections), accepted: last, server: server, held: make(map[int]holding)}
 }
 
 // lastAccepted keeps the connection that it has accepted last: the one with a limit does not show which process it is of, nor closes
@@ -102,8 +108,8 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		raw, share := g.accepted.conn, g.server.limits.share
 		pid := peerPID(raw)
-		open := g.enter(pid)
-		if open == share+1 {
+		open, tell := g.enter(pid)
+		if tell {
 			g.server.log.Warn("a program has too many connections to the control socket; more are refused until it closes some",
 				"pid", pid, "limit", share)
 		}
@@ -127,23 +133,30 @@ func (g *gate) admit(limited, raw net.Conn, pid int, surplus bool) *conn {
 	return c
 }
 
-// enter counts a connection of a process, and returns how many that has now.
-func (g *gate) enter(pid int) int {
+// enter counts a connection of a process, and returns how many that has now. tell: they are too many, and the log has not said so since it
+// had none.
+func (g *gate) enter(pid int) (open int, tell bool) {
 	if pid == 0 {
-		return 0
+		return 0, false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open[pid]++
-	return g.open[pid]
+	h := g.held[pid]
+	h.open++
+	tell = h.open > g.server.limits.share && !h.told
+	h.told = h.told || tell
+	g.held[pid] = h
+	return h.open, tell
 }
 
 func (g *gate) leave(pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open[pid]--
-	if g.open[pid] <= 0 {
-		delete(g.open, pid)
+	h := g.held[pid]
+	h.open--
+	g.held[pid] = h
+	if h.open <= 0 {
+		delete(g.held, pid)
 	}
 }
 
