@@ -101,12 +101,21 @@ var signs = map[rune][2]string{
 	'>': {"blocks of text are not supported", "write the text on one line, in quotes"},
 }
 
+// refused returns what is refused that begins with that character, if it is.
+func (d *Document) refused(begin rune) (what [2]string, bad bool) {
+	if d.script && (begin == '|' || begin == '>') {
+		return what, false
+	}
+	what, bad = signs[begin]
+	return what, bad
+}
+
 func (c *converter) value(in *yaml.Node) *node {
 	out := &node{}
 	out.line, out.column = c.doc.clamp(in.Line-1, in.Column)
 	rest := c.doc.lines[out.line-1][out.column-1:]
-	if len(rest) > 0 && (!c.doc.script || !strings.ContainsRune("|>", rest[0])) {
-		if what, bad := signs[rest[0]]; bad {
+	if len(rest) > 0 {
+		if what, bad := c.doc.refused(rest[0]); bad {
 			c.refuse(out, string(rest[0]), what[0], what[1])
 			return out
 		}
@@ -142,7 +151,7 @@ func (c *converter) fields(in *yaml.Node, out *node) {
 		case in.Content[i].Tag == "!!merge":
 			c.refuse(key, key.text, "merge keys are not supported", "write the keys out")
 		case c.marked(key):
-			c.refuse(key, key.text, "keys marked with ? are not supported", "put text that starts with ? in quotes")
+			c.refuse(key, key.text, questions, noQuestion)
 		case implicit && in.Style&yaml.FlowStyle != 0 && in.Content[i].Style == 0 && strings.Contains(key.text, ":"):
 			c.refuse(key, key.text, "a space is needed after ':'", "")
 		case implicit:

@@ -39,6 +39,7 @@ func TestScriptTakesBlocksOfText(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: |\n  b\nc d\n":        `f:3:1: want key: value: "c d" (check the indentation; a space is needed after ':')`,
 		"a: |\n  b\nc: &d e\n":    `f:3:4: anchors are not supported: "&" (put text that starts with & in quotes)`,
+		"a: | b\nc: d\n":          `f:1:1: not valid YAML: did not find expected comment or line break: "a: | b"`,
 		"a: |\n  b\n---\nc: d\n":  `f:3:1: a second document begins here: "---" (one document per file)`,
 		"a:\n- |\n  b\nc: d: e\n": `f:4:4: a key is not allowed here: "d: e" (check the indentation; put text that contains ': ' in quotes)`,
 		"# nothing\n":             "f:1:1: the file is empty",

@@ -27,6 +27,8 @@ const (
 	inQuotes    = "put it in quotes"
 	bracketText = "put text that contains ?, [], or {} in quotes"
 	endOnLine   = "quoted text must end on its line"
+	questions   = "keys marked with ? are not supported"
+	noQuestion  = "put text that starts with ? in quotes"
 	backslash   = `write \\ for one backslash, or use single quotes`
 )
 
@@ -45,6 +47,9 @@ var lastBracket = regexp.MustCompile(`([\[{])[^\[{]*$`)
 
 // badEscape matches up to the first escape that YAML does not have.
 var badEscape = regexp.MustCompile(`^(?:[^\\]|\\[0abtnvfre "/\\N_LP]|\\x[[:xdigit:]]{2}|\\u[[:xdigit:]]{4}|\\U[[:xdigit:]]{8})*(\\)`)
+
+// sign matches up to the first value that begins with one of signs.
+var sign = regexp.MustCompile(`[\s,\[{]([&*!|>])`)
 
 // complaints translate the library's errors for authors of hand-written files. The first whose text occurs in the error is used.
 var complaints = []struct {
@@ -65,6 +70,8 @@ var complaints = []struct {
 	{"unexpected document indicator", lineAbove, nil, noQuote, endOnLine},
 	{"expected key", inBlock, nil, noPair, indentation},
 	{"expected '-' indicator", inBlock, nil, "want a list entry", indentation},
+	{"mapping keys are not allowed", lineAbove, regexp.MustCompile(`[\s,\[{](\?)`), questions, noQuestion},
+	{"undefined tag handle", thisLine, regexp.MustCompile(`[\s,\[{](!)`), signs['!'][0], signs['!'][1]},
 	{"unknown anchor", inBlock, regexp.MustCompile(`[\s,\[{](\*)`), signs['*'][0], signs['*'][1]},
 	{"',' or ']'", inBrackets, regexp.MustCompile(`(\[)`), "',' or the closing ']' is missing", bracketText},
 	{"',' or '}'", inBrackets, regexp.MustCompile(`(\{)`), "',' or the closing '}' is missing", bracketText},
@@ -109,6 +116,12 @@ func (d *Document) syntaxError(err error, read int) *Problem {
 			return problem
 		}
 		return d.syntaxOfLine(line, c.column, c.message, c.hint)
+	}
+	line, _ = d.clamp(line-1, 1) // as with lineAbove
+	if m := sign.FindStringSubmatch(string(d.lines[line-1])); m != nil {
+		if what, bad := d.refused(rune(m[1][0])); bad {
+			return d.syntaxOfLine(line, sign, what[0], what[1])
+		}
 	}
 	return d.syntaxOfLine(line, nil, "not valid YAML: "+complaint, "")
 }
