@@ -48,7 +48,7 @@ func emptyCommand() *cobra.Command {
 		Long: `Sends an empty list to every client, within 5 s, in place of an agent that cannot start any more. systemd
 runs it after the last failed start. Where an agent runs, 'stop --empty' does the same.
 
-Exit code 1 if an agent runs, 2 if settings or catalogue are wrong.`,
+Exit code 1 if an agent runs, or a client does not take the list; 2 if settings or catalogue are wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, err := loadSettings(cmd)
 			if err != nil {

@@ -42,6 +42,7 @@ type Client struct {
 	unwatched   atomic.Bool                      // new clients are found by searching only
 	unwatchedBy atomic.Pointer[health.Condition] // why watching failed; nil: it did not, or this system cannot watch
 	leaveWith   atomic.Pointer[ExitPolicy]       // instead of Options.OnExit; nil: that
+	kept        atomic.Int32                     // see KeepLists
 
 	mu           sync.Mutex
 	newOptions   *Options // not put into force by Run yet

@@ -58,11 +58,23 @@ func (c *Client) sharedDelay(p *peer, now time.Time) time.Duration {
 // in: the agent may be stopping just after it took over from another one. It also does so for the first link, because an agent that
 // was killed may have left p a list.
 func (c *Client) awaitLastLink(ctx context.Context, p *peer) {
-	_ = c.waitFor(ctx, p.attempt.done, func() bool {
+	err := c.waitFor(ctx, p.attempt.done, func() bool {
 		wanted := p.mayHold != nil || !p.hadSession
 		return !wanted || !p.running || p.waiting || p.inSession || !p.status.NextTry.IsZero()
 	})
+	if ctx.Err() != nil && err != nil && read(c, func() bool { return p.mayHold == nil }) { // else farewellWithoutLink says so
+		c.keepsList("the client may keep a list of the agent before: it could not be reached", p.address(""), err)
+	}
 }
+
+// keepsList notes that a client has not taken the farewell.
+func (c *Client) keepsList(says string, who Address, reason error) {
+	c.kept.Add(1)
+	c.opts().Log.Warn(says, "client", who, "reason", reason)
+}
+
+// KeepLists returns how many clients have not taken the farewell.
+func (c *Client) KeepLists() int { return int(c.kept.Load()) }
 
 // farewellWithoutLink sends the farewell to a client that holds a list and has no link when the agent
 // stops, because it has just closed its connection, if it can be reached before ctx ends (rule R53).
@@ -74,7 +86,7 @@ func (c *Client) farewellWithoutLink(ctx context.Context, p *peer) {
 		return
 	}
 	if err := c.farewellOverNewLink(ctx, p, tr, sent); err != nil {
-		c.opts().Log.Warn("the client keeps the last list: it could not be reached", "client", p.address(tr), "reason", err)
+		c.keepsList("the client keeps the last list: it could not be reached", p.address(tr), err)
 	}
 }
 
@@ -126,7 +138,7 @@ func (c *Client) farewell(ctx context.Context, p *peer, to Address, s *session.S
 	case err != nil && silent:
 		return
 	case err != nil:
-		c.opts().Log.Warn("the client keeps the last list: it could not be changed", "client", to, "reason", err)
+		c.keepsList("the client keeps the last list: it could not be changed", to, err)
 		return
 	}
 	c.locked(func() {

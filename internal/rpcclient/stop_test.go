@@ -1,6 +1,7 @@
 package rpcclient
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"testing"
@@ -56,6 +57,27 @@ func TestTheEndDoesNotWaitForATokenOrForWhoIsFrozen(t *testing.T) {
 func lateGreeting(t *testing.T, s *fakeserver.Server) {
 	t.Helper()
 	require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fakeserver.FaultReadyLate, Delay: 300 * time.Millisecond}))
+}
+
+// Where nothing but the end is left to do, as for 'sidetone empty', whoever has not taken the empty list is told of.
+func TestNothingButTheEnd(t *testing.T) {
+	t.Parallel()
+	for fault, keep := range map[fakeserver.FaultKind]int{fakeserver.FaultNone: 0, fakeserver.FaultReadyNever: 1, fakeserver.FaultNoAnswer: 1} {
+		t.Run(string(fault), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *machine) {
+				s := v.client(v.program(100), fakeserver.Options{Profile: fakeserver.Desktop, IPCDir: ipcDir})
+				v.reporting(Options{}, devices.True, time.Second).leave()
+				require.NoError(t, s.SetFault(fakeserver.Fault{Kind: fault}))
+				c := New(v.complete(new(harness), Options{}))
+				c.LeaveWith(ExitClear)
+				ended, end := context.WithCancel(t.Context())
+				end()
+				c.Run(ended)
+				require.Equal(t, keep, c.KeepLists())
+				require.Equal(t, keep > 0, len(s.Devices()) > 0)
+			})
+		})
+	}
 }
 
 // A link in the making is waited for. There is no other, and nothing is known of what an agent that was killed has told the client.
