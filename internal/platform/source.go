@@ -51,8 +51,11 @@ func Follow(ctx context.Context, src Source, kick <-chan struct{}, observe func(
 	listening.Go(func() { k.listen(ctx, kick) })
 	defer listening.Wait()
 	defer cancel()
-	for more := true; more && ctx.Err() == nil; more = k.wait(ctx, src) {
-		observe(read(ctx, src))
+	observe(read(ctx, src))
+	for k.wait(ctx, src) {
+		if o := read(ctx, src); ctx.Err() == nil { // else it was given up, which says nothing about src
+			observe(o)
+		}
 	}
 }
 
