@@ -31,37 +31,42 @@ func TestUpgradeIsRefused(t *testing.T) {
 		"part of another program": nil,
 		"exit status 2":           func(context.Context) error { return errors.New("exit status 2") },
 	} {
-		a := startApp(t, Options{Settings: bareSettings(t), Try: try})
-		<-a.begun
-		err := a.Upgrade(t.Context())
-		require.ErrorIs(t, err, control.ErrConflict)
-		require.ErrorContains(t, err, says)
-		require.NoError(t, a.stopping.Err())
-		_, conditions := a.state()
-		if why := a.untried.Load(); try != nil {
-			require.Contains(t, conditions, *why)
-			healthtest.Raised(t, *why)
-		}
+		t.Run(says, func(t *testing.T) {
+			a := startApp(t, Options{Settings: bareSettings(t), Try: try})
+			<-a.begun
+			err := a.Upgrade(t.Context())
+			require.ErrorIs(t, err, control.ErrConflict)
+			require.ErrorContains(t, err, says)
+			require.NoError(t, a.stopping.Err())
+			_, conditions := a.state()
+			if why := a.untried.Load(); try != nil {
+				require.Contains(t, conditions, *why)
+				healthtest.Raised(t, *why)
+			}
+		})
 	}
 }
 
 // TestWhoIsToldToStopIsNotStartedAgain, whether that comes before the update or during it.
 func TestWhoIsToldToStopIsNotStartedAgain(t *testing.T) {
-	a := startApp(t, Options{Settings: bareSettings(t), Try: func(ctx context.Context) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}})
-	<-a.begun
-	time.AfterFunc(time.Millisecond, a.stop)
-	require.ErrorIs(t, a.Upgrade(t.Context()), control.ErrStopping)
-	require.Equal(t, EndsByItself, a.Ending())
-
-	a = startApp(t, Options{Settings: bareSettings(t), Try: starts})
-	<-a.begun
-	require.NoError(t, a.Upgrade(t.Context()))
-	<-a.stopping.Done()
-	a.Stop(t.Context(), control.ListEmpty)
-	require.Equal(t, EndsByItself, a.Ending())
+	t.Run("before", func(t *testing.T) {
+		a := startApp(t, Options{Settings: bareSettings(t), Try: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		<-a.begun
+		time.AfterFunc(time.Millisecond, a.stop)
+		require.ErrorIs(t, a.Upgrade(t.Context()), control.ErrStopping)
+		require.Equal(t, EndsByItself, a.Ending())
+	})
+	t.Run("during", func(t *testing.T) {
+		a := startApp(t, Options{Settings: bareSettings(t), Try: starts})
+		<-a.begun
+		require.NoError(t, a.Upgrade(t.Context()))
+		<-a.stopping.Done()
+		a.Stop(t.Context(), control.ListEmpty)
+		require.Equal(t, EndsByItself, a.Ending())
+	})
 }
 
 // TestWhoWasToReplaceThisAgentIsGone, while this agent waited for room, or was frozen: it goes on, as nobody follows.
