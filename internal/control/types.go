@@ -67,12 +67,14 @@ func ConditionsOf(list []health.Condition) []Condition {
 }
 
 // Known returns the condition in a form that this program can put into words: one whose code it does not know, of an agent of another
-// version, has only the words of that agent.
+// version, has only the words of that agent, and its severity.
 func (c Condition) Known() health.Condition {
 	if health.English.Has(c.Code) {
 		return c.Condition
 	}
-	return health.Unnamed(strings.TrimSuffix(c.Message, "."))
+	unnamed := health.Unnamed(strings.TrimSuffix(c.Message, "."))
+	unnamed.Severity = c.Severity
+	return unnamed
 }
 
 // KnownOf returns those of several conditions.

@@ -180,7 +180,7 @@ func (b *builder) conditions() (list []Condition) {
 	for _, severity := range severities {
 		for _, c := range b.Status.Conditions {
 			if c.Severity == severity {
-				list = append(list, b.condition(c.Condition))
+				list = append(list, b.condition(c.Known()))
 			}
 		}
 	}

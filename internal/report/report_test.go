@@ -211,5 +211,11 @@ func TestOfAnotherVersion(t *testing.T) {
 	in.Timeline.Lanes = append(in.Timeline.Lanes,
 		timeline.Lane{Subject: timeline.Subject{Kind: "weather"}, Changes: []timeline.Change{{At: madeAt, To: "rain"}}},
 		timeline.Lane{Subject: timeline.Subject{Kind: timeline.KindCondition}, Changes: []timeline.Change{{At: madeAt, To: "problem"}}})
-	checkElements(t, english(in).HTML())
+	later := health.Condition{Code: "sources.of_tomorrow", Severity: health.Problem}
+	in.Status.Conditions = []control.Condition{{Condition: later, Message: "The camera sleeps."}}
+	page := english(in)
+	checkElements(t, page.HTML())
+	require.Len(t, page.Conditions.List, 1)
+	require.Contains(t, page.Conditions.List[0].Message, "The camera sleeps")
+	require.Equal(t, string(health.Problem), page.Conditions.List[0].Severity)
 }

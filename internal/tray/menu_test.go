@@ -127,6 +127,14 @@ var views = map[string]view{
 	"notice":      viewOf(func(v *view) { v.Notice = notice{"tray.failed", texts.Args{"reason": "no browser"}} }),
 }
 
+// TestTroubleOfAnotherVersion: what the agent knows and this program does not is said in the agent's words.
+func TestTroubleOfAnotherVersion(t *testing.T) {
+	later := health.Condition{Code: "sources.of_tomorrow", Severity: health.Problem}
+	v := viewOf(func(v *view) { v.Status.Conditions = []control.Condition{{Condition: later, Message: "The camera sleeps."}} })
+	require.Equal(t, icon.Trouble, v.state())
+	require.Equal(t, "The camera sleeps.", health.English.Message(v.worst()))
+}
+
 // TestMenus compares each menu with the expected one. Another language needs no change here.
 func TestMenus(t *testing.T) {
 	pseudo := make(texts.Messages)

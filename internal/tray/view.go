@@ -92,13 +92,13 @@ func (v view) trouble() (list []health.Condition) {
 	for _, severity := range severities {
 		for _, c := range v.Status.Conditions {
 			if c.Severity == severity && c.Code != health.AgentPaused { // which has rows of its own
-				list = append(list, c.Condition)
+				list = append(list, c.Known())
 			}
 		}
 	}
 	for _, c := range v.Status.Conditions {
 		if c.Code == health.UserDefaultInput {
-			list = append(list, c.Condition)
+			list = append(list, c.Known())
 		}
 	}
 	return list
