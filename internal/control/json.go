@@ -35,6 +35,8 @@ func decode(body []byte, into any) (given map[string]json.RawMessage, err error)
 		return nil, fmt.Errorf("%s: want %s, found %.40s", strings.TrimSuffix("$."+kind.Field, "."), wanted(kind.Type), kind.Value)
 	case err != nil:
 		return nil, err
+	case given == nil:
+		return nil, errors.New("$: want an object, found null")
 	}
 	return given, misspelt(given, reflect.TypeOf(into).Elem())
 }

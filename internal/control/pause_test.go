@@ -23,6 +23,7 @@ func TestPause(t *testing.T) {
 		`{"for_ms": 0}`:          "$.for_ms: want at least 1",
 		`{"for_ms": 2592000001}`: "$.for_ms: want a whole number from 0",
 		`{"for": 5}`:             `$.for: did you mean \"for_ms\"`,
+		`null`:                   "$: want an object, found null",
 		`{"until_login": true}`:  "$.until_login is gone: give for_ms, or nothing and end the pause by /v1/resume",
 	} {
 		answer, text := s.ask(http.MethodPost, "/v1/pause", body)

@@ -226,7 +226,7 @@ var pushCases = []struct {
 	{`{"owner":"\xff"}`, "$: not JSON at byte", false},
 	{"{\"owner\":\"\xff\"}", "$.owner: want printable characters only", false},
 	{`[]`, "$: want an object, found array", false},
-	{`null`, "$.owner: want 1 to 64 characters, not 0", false},
+	{`null`, "$: want an object, found null", false},
 	{`"x"`, "$: want an object, found string", false},
 	{`{}`, "$.owner: want 1 to 64 characters, not 0", false},
 	{`{"OWNER":"x","ttl_ms":1,"state":{"hardware_mute":true}}`, "", false},

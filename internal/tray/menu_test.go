@@ -130,7 +130,9 @@ var views = map[string]view{
 // TestTroubleOfAnotherVersion: what the agent knows and this program does not is said in the agent's words.
 func TestTroubleOfAnotherVersion(t *testing.T) {
 	later := health.Condition{Code: "sources.of_tomorrow", Severity: health.Problem}
-	v := viewOf(func(v *view) { v.Status.Conditions = []control.Condition{{Condition: later, Message: "The camera sleeps."}} })
+	v := viewOf(func(v *view) {
+		v.Status.Conditions = []control.Condition{{Condition: later, Message: "The camera sleeps."}}
+	})
 	require.Equal(t, icon.Trouble, v.state())
 	require.Equal(t, "The camera sleeps.", health.English.Message(v.worst()))
 }
