@@ -222,17 +222,18 @@ func (k *client) thaw(quietly bool) {
 	time.Sleep(pause)
 }
 
-// thawed notes that it goes on. If it was frozen for long, its links have been given up, and lists may be left without an answer.
+// thawed notes that it goes on. If it was frozen for long, its links have been given up, and lists may be left without an answer. A wake-up
+// or new settings may have replaced them meanwhile.
 func (k *client) thawed() {
 	k.desk.mu.Lock()
 	defer k.desk.mu.Unlock()
+	frozen, replaced := time.Since(k.frozenAt), k.undisturbedSince.After(k.frozenAt)
 	k.undisturbedSince, k.thawedAt = time.Now(), time.Now()
-	frozen := time.Since(k.frozenAt)
 	givenUp := frozen > longFreeze || k.desk.set.First && frozen > rpcclient.DefaultOptions.AnswerTimeout
 	if givenUp {
 		k.unanswered[fakeserver.IPC], k.unanswered[fakeserver.HTTP] = true, true
 	}
-	if givenUp || k.answersAt.After(k.frozenAt) && frozen > longestWrite { // a late answer, which it has given up
+	if givenUp || replaced || k.answersAt.After(k.frozenAt) && frozen > longestWrite { // a late answer, which it has given up
 		k.linkedSince, k.stale = time.Time{}, time.Now()
 	}
 }

@@ -67,16 +67,24 @@ func (c *clients) startAgent() {
 	}
 }
 
-// resend sends all lists again, as after a sleep. Who has not answered yet is connected to anew.
+// resend sends all lists again, as after a sleep. Who has not answered yet is connected to anew, also one that has left its first list
+// without an answer or is frozen before it takes one.
 func (c *clients) resend() {
 	for _, k := range c.all {
-		if time.Now().Before(k.answersAt) {
+		if time.Now().Before(k.answersAt) || k.owesFirstAnswer() {
 			k.disturbed()
 		}
 	}
 	if c.reporter != nil {
 		c.reporter.Resend()
 	}
+}
+
+// owesFirstAnswer reports whether it has a socket, over which it has answered nothing since its start.
+func (k *client) owesFirstAnswer() bool {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	return k.on && !k.NoSocket && !k.answered[fakeserver.IPC]
 }
 
 // connectDelay returns how long to wait until clients have room for another connection.
