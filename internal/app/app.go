@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	cryptorand "crypto/rand"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -23,6 +24,7 @@ import (
 	"sidetone/internal/platform/hidio"
 	"sidetone/internal/platform/ipc"
 	"sidetone/internal/platform/power"
+	"sidetone/internal/rpcclient"
 	"sidetone/internal/signal"
 	"sidetone/internal/timeline"
 )
@@ -180,23 +182,25 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	// The local API runs until clients have been told of the end: without it another agent would take this one for dead, and start to report.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(reporting))
 	defer cancel()
+	listener := a.listener // listenAgain may replace it
 	if lock := a.lock; lock != nil {
 		wg.Go(func() {
-			if err := lock.Watch(ctx, a.log, a.report.Repeat); err != nil {
+			err := lock.Watch(ctx, a.log, a.report.Repeat, func() { a.listenAgain(ctx, &wg) })
+			switch {
+			case errors.As(err, new(*ipc.ErrRunning)):
+				a.failed.Store(&err)
+				a.endAs(EndsByItself, rpcclient.ExitLeave) // what clients have is that agent's list
+			case err != nil:
 				a.log.Warn("after another vendor's agent has ended, devices with the same id stay away until the next change", "reason", err)
 			}
 		})
 		wg.Go(func() { a.report.announceLosses(ctx, lock.Announce) })
 	}
 	wg.Go(func() { a.watchSession(ctx) })
-	if a.listener != nil {
+	if listener != nil {
 		wg.Go(func() { a.joinChanges(ctx) })
 		wg.Go(func() { a.noteChanges(ctx) })
-		wg.Go(func() {
-			if err := control.NewServer(a, a.log).Serve(ctx, a.listener); err != nil {
-				a.log.Error("the local API has ended", "reason", err)
-			}
-		})
+		wg.Go(func() { a.serve(ctx, listener) })
 	}
 	a.report.Run(reporting)
 	a.exitIfHanging()
@@ -204,6 +208,13 @@ func (a *App) runReporting(reporting context.Context, stopInputs func()) error {
 	a.log.Info(ProgramName(a.opts.Host) + " has stopped")
 	close(a.farewell) // after which the process may end
 	return a.failure()
+}
+
+// serve answers requests to the local API until ctx ends, or l is closed.
+func (a *App) serve(ctx context.Context, l net.Listener) {
+	if err := control.NewServer(a, a.log).Serve(ctx, l); err != nil {
+		a.log.Error("the local API has ended", "reason", err)
+	}
 }
 
 // exitIfHanging ends the process if the rest of Run, or what comes after it, hangs. It is called as soon as the end is decided: when the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"sync"
 	"time"
 
 	"sidetone/internal/platform/ipc"
@@ -76,6 +78,25 @@ func (a *App) tolerate(err error, consequence string) error {
 	}
 	a.log.Warn(consequence, "reason", err)
 	return nil
+}
+
+// listenAgain makes the socket of the local API again if that was removed, and serves there within wg until ctx ends.
+func (a *App) listenAgain(ctx context.Context, wg *sync.WaitGroup) {
+	address, err := a.opts.Settings.controlAddress(a.opts.Host)
+	if err != nil || a.listener == nil {
+		return
+	}
+	if _, err := os.Lstat(address); err == nil {
+		return
+	}
+	_ = a.listener.Close()
+	listener, err := ipc.ListenControl(address)
+	if err != nil {
+		a.log.Warn("no local API: 'sidetone status' and pushed states do not work", "reason", err)
+		return
+	}
+	a.listener = listener
+	wg.Go(func() { a.serve(ctx, listener) })
 }
 
 // closeLocks leaves the locks to another agent. The lock tells other vendors' agents that clients have been told of the end.
