@@ -64,6 +64,7 @@ type Unit struct {
 	Serial    string     `json:"serial,omitempty"`
 	Listed    bool       `json:"-"` // one of its endpoints is there
 	Reported  bool       `json:"-"` // or has gone, and is reported for the removal grace
+	Sound     bool       `json:"-"` // or has a sound card
 	There     bool       `json:"-"` // an endpoint, its card or a HID device of it is there
 	Away      time.Time  `json:"-"` // when it may last have been away although its link_state does not say so; zero: never
 	Presences []Presence `json:"-"`
@@ -84,11 +85,15 @@ func (p Presence) There() bool { return p.Listed || len(p.Hardware) > 0 }
 
 // unit returns what there is of the unit.
 func (inst *instance) unit() Unit {
-	u := Unit{Product: inst.product.ID, Key: inst.key, Serial: inst.serial, Reported: inst.own > 0, There: len(inst.readings) > 0}
+	reported := inst.own > 0
+	u := Unit{
+		Product: inst.product.ID, Key: inst.key, Serial: inst.serial, Sound: reported, Reported: reported, There: len(inst.readings) > 0,
+	}
 	for _, e := range inst.endpoints[:inst.own] {
 		u.presence(e.Source).endpoint(e)
 	}
 	for _, h := range inst.hardware {
+		u.Sound = u.Sound || h.Sound
 		p := u.presence(h.Source)
 		p.Hardware = append(p.Hardware, h.ID)
 		if h.Plugged.After(p.Plugged) {
@@ -132,7 +137,7 @@ func (g *Grouping) Units(product, serial string) (units []Unit) {
 			u := inst.unit()
 			switch {
 			case !u.There || inst.link().Value == False:
-			case inst.own > 0 || slices.ContainsFunc(inst.hardware, func(h *Hardware) bool { return h.Sound }):
+			case u.Sound:
 				units = append(units, u)
 			default:
 				silent = append(silent, u)

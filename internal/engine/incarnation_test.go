@@ -368,8 +368,8 @@ func TestPushOfAHeadsetWithoutSound(t *testing.T) {
 }
 
 // Of two headsets of a model, the second one may have no endpoints: not yet, because its HID device comes first, or not at all, because its
-// card has no profile. What is said of "the" headset may be about either. A HID device that comes with the sound, or stays without, is a part
-// of the headset that has it.
+// card has no profile. What is said of "the" headset may be about either, also while the first one has none, either. A HID device that comes
+// with the sound, or stays without, is a part of the headset that has it.
 func TestPushBesideAHeadsetWithoutSound(t *testing.T) {
 	hidOf := func(b *bench) {
 		b.HID(hid.Event{Kind: hid.Attached, Node: "hidraw0", At: time.Now(), Device: &hid.Device{
@@ -385,16 +385,22 @@ func TestPushBesideAHeadsetWithoutSound(t *testing.T) {
 		b.Observe(devices.Observation{Source: "audio", At: time.Now(), Endpoints: []devices.Endpoint{headsetAt("a")}, Hardware: cards})
 		synctest.Wait()
 	}
+	profileOff := func(b *bench, cards ...devices.Hardware) {
+		b.Observe(devices.Observation{Source: "audio", At: time.Now(), Hardware: cards})
+		b.pass(time.Minute)
+	}
 	for name, c := range map[string]struct {
 		come      func(*bench)
 		serial    string
 		ambiguous bool
 	}{
-		"its HID device has just come": {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "", true},
-		"which the push names":         {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "B2", false},
-		"it came with the sound":       {func(b *bench) { hidOf(b); b.pass(time.Second); see(b); b.pass(time.Second) }, "", false},
-		"it has been there for long":   {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Minute) }, "", false},
-		"its card has no profile":      {func(b *bench) { see(b, card("a"), card("b")); b.pass(time.Hour) }, "", true},
+		"its HID device has just come":    {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "", true},
+		"which the push names":            {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Second) }, "B2", false},
+		"it came with the sound":          {func(b *bench) { hidOf(b); b.pass(time.Second); see(b); b.pass(time.Second) }, "", false},
+		"it has been there for long":      {func(b *bench) { see(b); b.pass(time.Minute); hidOf(b); b.pass(time.Minute) }, "", false},
+		"its card has no profile":         {func(b *bench) { see(b, card("a"), card("b")); b.pass(time.Hour) }, "", true},
+		"beside a card without a profile": {func(b *bench) { profileOff(b, card("a")); hidOf(b); b.pass(time.Second) }, "", true},
+		"neither card has a profile":      {func(b *bench) { profileOff(b, card("a"), card("b")) }, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, []string{"audio"}, func(b *bench) {
@@ -407,6 +413,7 @@ func TestPushBesideAHeadsetWithoutSound(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
+				see(b, card("a"))
 				want := devices.Of(!c.ambiguous && c.serial == "")
 				if want == devices.False {
 					want = untold

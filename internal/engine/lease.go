@@ -137,7 +137,7 @@ func (s *state) push(p Push) (Pushed, error) {
 	}
 	s.trackUnits()
 	found := s.matchingUnits(p)
-	if len(found) > 1 && !slices.ContainsFunc(found, isListed) {
+	if len(found) > 1 && !slices.ContainsFunc(found, hasSound) {
 		found = nil // it waits for the first that has sound
 	}
 	if len(found) > 1 && !p.takesBack() {
@@ -302,7 +302,7 @@ func stateWords(state map[devices.Field]devices.Tri) string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
-func isListed(u devices.Unit) bool { return u.Listed }
+func hasSound(u devices.Unit) bool { return u.Sound }
 
 // matchingUnits returns the units that p may mean.
 func (s *state) matchingUnits(p Push) []devices.Unit {
@@ -342,7 +342,7 @@ func (s *state) bind(l *lease, found []devices.Unit) {
 	switch {
 	case len(found) == 1:
 		l.Unit, l.of = found[0].Key, s.units[found[0].Key]
-	case slices.ContainsFunc(found, isListed):
+	case slices.ContainsFunc(found, hasSound):
 		l.candidates = len(found)
 	}
 }

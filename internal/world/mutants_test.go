@@ -94,7 +94,7 @@ var mutants = []mutant{
 		{"internal/platform/audio/pulse/types.go", "cmp.Or(device, fmt.Sprintf(\"%d/%d\", connections, c.Index))", "fmt.Sprint(c.Index, cmp.Or(\"\"))"},
 	}},
 	{"a headset whose card has no endpoints is none that software may mean", []edit{
-		{"internal/devices/push.go", "case inst.own > 0 || slices.ContainsFunc(inst.hardware, func(h *Hardware) bool { return h.Sound }):", "case inst.own > 0:"},
+		{"internal/devices/push.go", "case u.Sound:", "case inst.own > 0:"},
 	}},
 	{"a headset whose HID device has just come is none that software may mean", []edit{
 		{"internal/engine/lease.go", "found = append(found, s.arriving(p, found[0])...)", "_ = s.arriving"},
