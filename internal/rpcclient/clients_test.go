@@ -112,6 +112,7 @@ func TestDegradesToHTTP(t *testing.T) {
 		has(t, s, devices.False)
 		eventually(t, "degraded", func() bool { return h.session().State == Degraded })
 		require.Regexp(t, `^websocket to .*refused by the client: connect error 4001`, h.trouble(), "it says why")
+		require.Contains(t, health.English.Phrase(*h.session().Reason), "connect error 4001", "the local API has only this")
 		require.Contains(t, remedyOf(h.session().Reason), "one update in 300ms")
 		for i := range 20 {
 			h.publish(devices.Of(i%2 == 0))

@@ -39,7 +39,8 @@ func (o *sessionObserver) Delivered(d session.Delivery) {
 	o.applySessionOutcome(o.p, on, func(s *Session) {
 		*s = Session{Address: o.to, Generation: d.Snapshot.Generation, Delivered: time.Now(), Devices: len(d.Snapshot.Devices)}
 		if o.paced {
-			s.Error, s.Reason = o.refusals(o.p), o.overHTTP()
+			s.Error = o.refusals(o.p)
+			s.Reason = o.overHTTP(s.Error)
 			if wait := o.p.bucket.Delay(time.Now()); wait > 0 {
 				s.NextTry = time.Now().Add(wait)
 			}
@@ -75,9 +76,13 @@ func (o *sessionObserver) Slow(sent *devices.Snapshot, since time.Time) {
 	}
 }
 
-// overHTTP returns the condition that updates are slow over HTTP.
-func (o *sessionObserver) overHTTP() *health.Condition {
-	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: health.Args{"every": o.opts().TokenEvery.String()}}
+// overHTTP returns the condition that updates are slow over HTTP. why says what refused the better ways; "": not known.
+func (o *sessionObserver) overHTTP(why string) *health.Condition {
+	args := health.Args{"every": o.opts().TokenEvery.String()}
+	if why != "" {
+		args["reason"] = why
+	}
+	return &health.Condition{Code: health.ClientOverHTTP, Severity: health.Warning, Args: args}
 }
 
 func (o *sessionObserver) UpToDate(generation uint64) {

@@ -42,5 +42,5 @@ func TestEveryReasonIsRecorded(t *testing.T) {
 	}
 	o := &sessionObserver{Client: &Client{}}
 	o.options.Store(&Options{TokenEvery: 30 * time.Second})
-	healthtest.Raised(t, *o.overHTTP())
+	healthtest.Raised(t, *o.overHTTP(""), *o.overHTTP("refused"))
 }

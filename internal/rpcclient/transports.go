@@ -327,7 +327,7 @@ func (c *Client) runSession(ctx context.Context, p *peer, conn connection) (work
 	})
 	if o.paced {
 		s.Bucket = p.bucket
-		c.logOnce(p, "degraded", "client", to, nonEmpty("reason", why), nonEmpty("remedy", remedyOf(o.overHTTP())))
+		c.logOnce(p, "degraded", "client", to, nonEmpty("reason", why), nonEmpty("remedy", remedyOf(o.overHTTP(why))))
 	}
 	err = s.Run(ctx)
 	p.hasAnswered = s.HasAnswered
