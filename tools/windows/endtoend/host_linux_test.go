@@ -43,7 +43,8 @@ func TestHostEndsAsItsAgent(t *testing.T) {
 	p.eventually("started again after a kill", func() bool { pid = v.pid(); return pid != 0 && pid != killed })
 	require.True(t, paused())
 	does("upgrade")
-	upgraded := v.another("upgraded", pid)
+	upgraded := 0
+	p.eventually("upgraded", func() bool { upgraded = v.pid(); return upgraded != 0 && upgraded != pid })
 	p.kill("/pid", strconv.Itoa(upgraded))
 	p.eventually("the newer program is looked after, too", func() bool { pid = v.pid(); return pid != 0 && pid != upgraded })
 	require.True(t, paused())
