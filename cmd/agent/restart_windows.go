@@ -7,7 +7,8 @@ import (
 	"os/exec"
 )
 
-// restart starts the program on disk with the arguments of this process, which is about to end, unless ctx has ended: this process was told to end.
+// restart starts the program on disk with the arguments of this process, which is about to end, unless ctx has ended: this process was
+// told to end.
 func restart(ctx context.Context, program string) error {
 	if ctx.Err() != nil {
 		return nil
