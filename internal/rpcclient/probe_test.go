@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,9 @@ import (
 // the handshake of a WebSocket, and commands with an empty list.
 func requireInnocent(t *testing.T, connections []string) {
 	t.Helper()
+	key := regexp.MustCompile("Sec-WebSocket-Key: .*") // random letters, which may be a secret by chance
 	for _, text := range connections {
+		text = key.ReplaceAllString(text, "Sec-WebSocket-Key: x\r")
 		for _, secret := range []string{"Speaker", "Mic", "Acme", "acme", "Headset", "hardware_mute", "audioinput"} {
 			require.NotContains(t, text, secret)
 		}
