@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"sidetone/fakeserver"
@@ -77,7 +76,7 @@ func (c *clients) checkRest() {
 		return
 	}
 	for _, k := range c.all {
-		if k.on && k.undisturbedFor(maxRecovery) && k.neverAnswers() && strings.Contains(c.said(k), string(rpcclient.Slow)) {
+		if k.on && k.undisturbedFor(maxRecovery) && k.neverAnswers() && c.saysSlow(k) {
 			k.violate("slow", "never answers; the agent says %s", c.said(k))
 		}
 		if k.knowsCommand() && k.undisturbedFor(maxRecovery) && !k.isUpToDate() && c.excuse(k) == "" {
@@ -95,11 +94,23 @@ func (k *client) neverAnswers() bool {
 		(!k.Sandboxed || k.seemsRestarted())
 }
 
+// saysSlow reports whether the agent's status says of a client that it is slow.
+func (c *clients) saysSlow(k *client) bool {
+	return slices.ContainsFunc(c.reporter.Status().Sessions, func(s rpcclient.Session) bool {
+		return s.State == rpcclient.Slow && s.PID != 0 && k.has(s.PID)
+	})
+}
+
+// has reports whether a process is the client's own, or what stands before it.
+func (k *client) has(pid int) bool {
+	return pid == k.process.PID || pid == k.relay.PID || k.Sandboxed && pid == relayPID
+}
+
 // said returns what the agent's status says of a client, and of clients whose process it does not know.
 func (c *clients) said(k *client) string {
 	text := ""
 	for _, s := range c.reporter.Status().Sessions {
-		if s.PID == k.process.PID || s.PID == k.relay.PID || s.PID == 0 || k.Sandboxed && s.PID == relayPID {
+		if s.PID == 0 || k.has(s.PID) {
 			text += fmt.Sprintf("[%s %s] ", s.State, s.Address)
 		}
 	}
