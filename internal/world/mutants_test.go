@@ -107,7 +107,9 @@ var mutants = []mutant{
 // exposedBy says in which scenarios some mistakes can show: others are not played for them. Most scenarios are about other things.
 var exposedBy = map[string]func(scenario) bool{
 	"what a headset says before the news of the waking is thrown away": func(s scenario) bool {
-		return slices.ContainsFunc(s.Steps, func(st scenarioStep) bool { return st.Do == doSleep && st.MS > 0 && st.N == 0 })
+		i := slices.IndexFunc(s.Steps, func(st scenarioStep) bool { return st.Do == doSleep && st.MS > 0 && st.N == 0 })
+		return i >= 0 && i+1 < len(s.Steps) && s.Steps[i+1].Do == doPress && s.Steps[i+1].After < 1000 &&
+			s.hasModel(func(m model) bool { return !strings.Contains(text(m.Versions), `"hid_query"`) })
 	},
 	"the answer to another question is taken for one's own": func(s scenario) bool {
 		return s.hasModel(func(m model) bool { return m.AnswersLate && strings.Contains(text(m.Versions), `"hidpp"`) })
