@@ -52,9 +52,16 @@ func TestMSI(t *testing.T) {
 	listed(t, ours, "the log-in starts it", 1)
 	listed(t, theirs, "and the other vendor's", 1)
 
-	sent := len(ours.Payloads())
+	agent := func() string { // its process, "" while none has a session
+		out, _ := w.run(inWine(w.path("Program Files/acme-agent/acme-agent.exe")), "status", "--json")
+		if !strings.Contains(out, `"state": "ready"`) {
+			return ""
+		}
+		return regexp.MustCompile(`"pid": \d+`).FindString(out)
+	}
+	first := agent()
 	install(two)
-	testlab.Eventually(t, "another process goes on", func() bool { return len(ours.Payloads()) > sent })
+	testlab.Eventually(t, "another process goes on", func() bool { now := agent(); return now != "" && now != first })
 	for _, p := range ours.Payloads() {
 		require.NotEmpty(t, p.Devices, "no client was without the list for a moment")
 	}
@@ -69,7 +76,8 @@ func TestMSI(t *testing.T) {
 	out, code = w.run(msiexec, "/qn", "/i", product, "REINSTALL=ALL") // what /f is short for, which Wine has not
 	require.Zero(t, code, out)
 	require.FileExists(t, program)
-	require.Len(t, ours.Devices(), 1)
+	listed(t, ours, "an agent goes on", 1)
+	testlab.Eventually(t, "and can be told to stop", func() bool { return agent() != "" })
 
 	out, code = w.run(msiexec, "/qn", "/x", product)
 	require.Zero(t, code, out)
